@@ -1,0 +1,145 @@
+"""InfoNCE with hard negatives, and Cement, which is InfoNCE with a margin on the own hard negative.
+
+N pairs, K hard negatives a pair, D embedding width. The logits are one matrix, pictures in rows and captions
+in columns: the N pairs first, then the hard negatives, sample-major (negative k of pair i at N + i K + k).
+"""
+
+import math
+
+import torch
+from torch import Tensor
+
+from slipform_core.loss.margins import PAPER_MARGIN, Margin
+from slipform_core.loss.pairs import Pairs
+
+DIRECTIONS = ("both", "image_to_text", "text_to_image")
+
+
+def info_nce(pairs: Pairs, logit_scale: Tensor | float) -> Tensor:
+    """InfoNCE over pairs and hard negatives: the mean of image-to-text and text-to-image cross-entropy.
+
+    Without negatives this is CLIP's loss, N x N. With negative captions alone the N pictures choose among
+    (1 + K) N captions and the N true captions among N pictures (NegCLIP). With negative pictures too, all
+    (1 + K) N pairs are queries and candidates both ways (the paper's 2N x 2N at K = 1; K > 1 is our choice).
+    pairs: `positive_text` and `concreteness` are not read. logit_scale: multiplies cosines, a scalar > 0.
+    Returns a scalar in float32 (float64 stays float64). Raises ValueError for another logit_scale.
+    Source: arXiv 2103.00020, 2210.01936, 2604.13313.
+    """
+    logits = contrastive_logits(pairs, logit_scale)
+    return _cross_entropy(logits, logits, pairs)
+
+
+def cement(
+    pairs: Pairs,
+    logit_scale: Tensor | float,
+    margin: Margin = PAPER_MARGIN,
+    directions: str = "both",
+) -> Tensor:
+    """Cement: `info_nce` with a margin, read from the changed word's concreteness, on the own hard negative.
+
+    The margin is in logit units, added after the temperature at (i, i') and (i', i). `directions` says whose
+    softmax it is in: "both" (our choice; the paper's summaries leave it open), "image_to_text" or
+    "text_to_image"; one direction alone holds two matrices instead of one. Without negative pictures it is on
+    the own captions, image-to-text only.
+    Raises ValueError without negative captions, where a margin is NaN or +inf (a concreteness that it needs
+    is missing), for unknown directions, and for "text_to_image" without negative pictures.
+    Source: arXiv 2604.13313.
+    """
+    if directions not in DIRECTIONS:
+        raise ValueError(f"directions = {directions!r} is none of {', '.join(DIRECTIONS)}")
+    if pairs.negatives == 0:
+        raise ValueError("cement needs hard negatives, and negative_text is None; info_nce does without them")
+    if directions == "text_to_image" and pairs.negative_image is None:
+        raise ValueError("directions = 'text_to_image' has nothing to act on: negative_image is None")
+    logits = contrastive_logits(pairs, logit_scale)
+    margins = _own_margins(pairs, margin, logits)
+    if directions == "both" or pairs.negative_image is None:
+        rows = columns = _add_margins(logits, margins, pairs)
+    elif directions == "image_to_text":
+        rows, columns = _add_margins(logits.clone(), margins, pairs), logits
+    else:
+        rows, columns = logits, _add_margins(logits.clone(), margins, pairs)
+    return _cross_entropy(rows, columns, pairs)
+
+
+def contrastive_logits(pairs: Pairs, logit_scale: Tensor | float, margin: Margin | None = None) -> Tensor:
+    """The logits of `info_nce`, or with `margin` those of `cement`: pictures in rows, captions in columns.
+
+    Returns ((1 + K) N, (1 + K) N) with negative pictures, (N, (1 + K) N) with negative captions, (N, N) with
+    neither; float32 (float64 stays float64), never under autocast. A missing negative is -inf for every
+    query, and as a query has its own positive alone, which costs nothing.
+    """
+    images = [pairs.image] if pairs.negative_image is None else [pairs.image, pairs.negative_image]
+    texts = [pairs.text] if pairs.negative_text is None else [pairs.text, pairs.negative_text]
+    with torch.autocast(pairs.image.device.type, enabled=False):
+        dtype = torch.promote_types(torch.promote_types(pairs.image.dtype, pairs.text.dtype), torch.float32)
+        image = torch.cat([part.to(dtype).flatten(0, -2) for part in images])
+        text = torch.cat([part.to(dtype).flatten(0, -2) for part in texts])
+        logits = (_scalar(logit_scale, dtype) * image) @ text.T
+    if pairs.mask is not None:
+        logits.masked_fill_(_missing(pairs, logits), -math.inf)
+    return logits if margin is None else _add_margins(logits, _own_margins(pairs, margin, logits), pairs)
+
+
+def own_entries(logits: Tensor, pairs: Pairs) -> list[Tensor]:
+    """Views of the own hard negatives in a matrix laid out as `contrastive_logits`, each (N, K).
+
+    The first is at (i, i'); with negative pictures a second is at (i', i).
+    """
+    n, k = len(pairs.image), pairs.negatives
+    blocks = [logits[:n, n:]] if len(logits) == n else [logits[:n, n:], logits[n:, :n].T]
+    return [block.unflatten(1, (n, k)).diagonal(dim1=0, dim2=1).T for block in blocks]
+
+
+def _own_margins(pairs: Pairs, margin: Margin, logits: Tensor) -> Tensor:
+    """The margin of each negative, (N, K), beside the logits; 0 where the negative is missing."""
+    margins = margin(pairs.negative_concreteness.to(logits.dtype))
+    if pairs.mask is not None:
+        margins = margins.masked_fill(~pairs.mask.to(margins.device), 0)
+    if margins.device.type == "cpu" and not (margins < math.inf).all():
+        pair, k = (~(margins < math.inf)).nonzero()[0].tolist()
+        raise ValueError(
+            f"the margin of pair {pair} is {margins[pair, k].item()}: {margin!r} needs the concreteness of "
+            f"the changed word, and it has {pairs.negative_concreteness[pair, k].item():g}"
+        )
+    return margins.to(logits.device)
+
+
+def _add_margins(logits: Tensor, margins: Tensor, pairs: Pairs) -> Tensor:
+    # In place, on views: the matrix is the memory of the loss, and a full matrix of margins would double it.
+    for entries in own_entries(logits, pairs):
+        entries.add_(margins)
+    return logits
+
+
+def _missing(pairs: Pairs, logits: Tensor) -> Tensor:
+    """Bool like the logits: the rows and columns of missing negatives, without their own positives.
+
+    A row of nothing but -inf would make NaN; with its positive alone its cross-entropy and gradient are 0.
+    """
+    present = torch.ones(len(pairs.image), dtype=torch.bool, device=logits.device)
+    absent = ~torch.cat([present, pairs.mask.to(logits.device).flatten()])
+    missing = absent[: len(logits), None] | absent[None, :]
+    missing.diagonal().fill_(False)
+    return missing
+
+
+def _cross_entropy(rows: Tensor, columns: Tensor, pairs: Pairs) -> Tensor:
+    """Half of image-to-text over `rows` and half of text-to-image over `columns`, a mean over the queries."""
+    queries = len(rows)
+    # logsumexp keeps its input for the backward pass where log_softmax keeps a matrix of its own.
+    image_to_text = rows.logsumexp(1) - rows.diagonal()
+    text_to_image = columns[:, :queries].logsumexp(0) - columns.diagonal()
+    if pairs.mask is not None and pairs.negative_image is not None:
+        queries = len(pairs.image) + pairs.mask.to(rows.device).sum()
+    return (image_to_text + text_to_image).sum() / (2 * queries)
+
+
+def _scalar(logit_scale: Tensor | float, dtype: torch.dtype) -> Tensor | float:
+    if isinstance(logit_scale, Tensor):
+        if logit_scale.numel() != 1:
+            raise ValueError(f"logit_scale is {tuple(logit_scale.shape)}, expected a scalar")
+        return logit_scale.to(dtype).reshape(())
+    if not 0 < logit_scale < math.inf:
+        raise ValueError(f"logit_scale = {logit_scale} is the multiplier of cosines, expected > 0 and finite")
+    return logit_scale
