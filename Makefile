@@ -105,7 +105,7 @@ $(HTML): $(PAGES) $(EXECUTED)
 	cp -R book $(FOLDER)/src/
 	cp $(EXECUTED) $(FOLDER)/src/notebooks/
 	SLIPFORM_RUN=$(FOLDER) $(BIN)/jupyter-book build $(FOLDER)/src --path-output $(FOLDER) \
-		--config _config.yml --toc book/_toc.yml -W --keep-going --quiet
+		--config _config.yml --toc book/_toc.yml -W --keep-going --quiet > /dev/null
 	mv $(FOLDER)/_build/html $(FOLDER)/html
 	@echo && echo "The book stands. Open it: file://$(CURDIR)/$@"
 

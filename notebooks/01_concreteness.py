@@ -21,8 +21,7 @@ table = pd.DataFrame.from_dict(words["concreteness"], orient="index")
 axes = sns.histplot(
     table, x="c", hue="role", weights="count", bins=20, binrange=(1, 5), multiple="stack", linewidth=0
 )
-axes.set(xlabel="concreteness $c$", ylabel="keywords in captions", title="What captions are made of");
-
+axes.set(xlabel="concreteness $c$", ylabel="keywords in captions", title="What captions are made of")
 # %% [markdown]
 # ```{remake}
 # ```

@@ -13,7 +13,9 @@ import pandas as pd
 from slipform_core import tables
 
 negatives = tables.open_run(run).result("negatives").values
-pd.DataFrame({name: {"kept": made["kept"]} | made["rejected"] for name, made in negatives.items()}).T.fillna(0).astype(int)
+pd.DataFrame({name: {"kept": made["kept"]} | made["rejected"] for name, made in negatives.items()}).T.fillna(
+    0
+).astype(int)
 
 # %% [markdown]
 # ```{remake}

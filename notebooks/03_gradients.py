@@ -29,7 +29,7 @@ axes = sns.lineplot(shares, markers=True, dashes=False)
 axes.set_xscale("log", base=2)
 axes.set_xticks(shares.index, shares.index)
 axes.set(xlabel="pictures in the batch, $2N$", ylabel="hard negative's share", ylim=(0, None))
-axes.set_title("A larger batch drowns its hard negatives");
+axes.set_title("A larger batch drowns its hard negatives")
 
 # %% [markdown]
 # ```{remake}

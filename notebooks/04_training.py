@@ -21,7 +21,7 @@ for arm, log in training.items():
     loss = pd.Series(log["loss"], index=log["step"]).rolling(window, min_periods=1).mean()
     axes.plot(loss, label=arm, color=colours[arm])
 axes.set(xlabel="step", ylabel=f"loss, mean of {window} steps", title="Training curves")
-axes.legend();
+axes.legend()
 
 # %% [markdown]
 # ```{remake}

@@ -54,7 +54,9 @@ def notebook(
     """
     words = context.args
     if len(words) % 3 or set(words[::3]) - {"-p"}:
-        raise notebooks.NotebookError(f"cannot read {shlex.join(words)!r}: parameters are said as -p NAME VALUE")
+        raise notebooks.NotebookError(
+            f"cannot read {shlex.join(words)!r}: parameters are said as -p NAME VALUE"
+        )
     executed = notebooks.run(notebook, out, dict(zip(words[1::3], words[2::3], strict=True)), needs)
     print(f"{out}: {'executed' if executed else 'unchanged, kept'}")
 
@@ -77,7 +79,9 @@ def preflight(folder: Path) -> list[str]:
         spec = importlib.util.find_spec(package)
         file = Path(*spec.submodule_search_locations, path) if spec else None
         if file is None or not file.is_file():
-            raise FileNotFoundError(f"{what}: no {path} of the package {package}; pip install -r requirements.txt")
+            raise FileNotFoundError(
+                f"{what}: no {path} of the package {package}; pip install -r requirements.txt"
+            )
         found.append(f"{what}: {file}")
     folder.mkdir(parents=True, exist_ok=True)
     probe = folder / ".writable"

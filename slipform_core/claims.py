@@ -93,11 +93,19 @@ def greater(results: Results, *, left: float, right: float) -> Outcome:
 
 def close(results: Results, *, left: float, right: float, within: float) -> Outcome:
     """Whether two numbers lie within a distance of each other."""
-    return _decided(abs(left - right) <= within, f"{right:,g}; apart by {abs(left - right):,.2f}", "arithmetic")
+    return _decided(
+        abs(left - right) <= within, f"{right:,g}; apart by {abs(left - right):,.2f}", "arithmetic"
+    )
 
 
 def margin_curve(
-    results: Results, *, low: float, high: float, midpoint: float, width: float, reported: Mapping[float, float]
+    results: Results,
+    *,
+    low: float,
+    high: float,
+    midpoint: float,
+    width: float,
+    reported: Mapping[float, float],
 ) -> Outcome:
     """Whether the Fermi-Dirac margin takes the reported values, logits to two decimals."""
     ours = {c: (high - low) / (1 + math.exp((midpoint - c) / width)) + low for c in reported}

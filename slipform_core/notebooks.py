@@ -83,7 +83,9 @@ def typed(known: Mapping[str, Any], given: Mapping[str, str], notebook: Path) ->
             values[name] = text if kind is str else TypeAdapter(kind).validate_python(yaml.safe_load(text))
         except (ValidationError, yaml.YAMLError):
             example = f"{kind.__name__} such as {known[name]!r}"
-            raise NotebookError(f"{notebook}: parameter {name} = {text!r} is not of the type {example}") from None
+            raise NotebookError(
+                f"{notebook}: parameter {name} = {text!r} is not of the type {example}"
+            ) from None
     return values
 
 

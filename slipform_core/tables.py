@@ -31,5 +31,7 @@ def open_run(folder: Path | str) -> Run:
     profiles = sorted({path.parent.name for path in Path(folder).glob("results/*/*.json")})
     if len(profiles) != 1:
         found = ", ".join(profiles) or "none"
-        raise results.MissingResult(f"{folder}/results must hold the results of one profile, it holds: {found}")
+        raise results.MissingResult(
+            f"{folder}/results must hold the results of one profile, it holds: {found}"
+        )
     return Run(Path(folder), profiles[0])

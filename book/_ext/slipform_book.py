@@ -6,6 +6,7 @@ A missing value is an error of the page that asks for it, and the book is built 
 import importlib.util
 import json
 import os
+import re
 import shutil
 from pathlib import Path
 from typing import Any
@@ -57,7 +58,9 @@ class Claims(SphinxDirective):
         try:
             for claim in claims.load(ledger):
                 outcome = claims.judge(claim, run)
-                mark = nodes.inline("", outcome.verdict, classes=["verdict", outcome.verdict.replace(" ", "-")])
+                mark = nodes.inline(
+                    "", outcome.verdict, classes=["verdict", outcome.verdict.replace(" ", "-")]
+                )
                 basis = f" ({outcome.basis})" if outcome.basis else ""
                 cells = [claim.statement, claim.stated_by, claim.reported, outcome.ours + basis]
                 rows.append([*([nodes.Text(text)] for text in cells), [mark]])
@@ -99,9 +102,18 @@ class Statistics(SphinxDirective):
             self.env.note_dependency(str(path))
             made = json.loads(path.read_text())["metadata"]["papermill"]
             parameters = ", ".join(f"{name} = {value!r}" for name, value in made["parameters"].items())
-            cells = [path.stem, f"{made['duration']:.1f}", made["start_time"][:16].replace("T", " "), parameters]
+            cells = [
+                path.stem,
+                f"{made['duration']:.1f}",
+                made["start_time"][:16].replace("T", " "),
+                parameters,
+            ]
             rows.append([[nodes.Text(text)] for text in cells])
-        return [table(["Notebook", "Seconds", "Executed (UTC)", "Parameters"], rows, [25, 10, 20, 45], "statistics")]
+        return [
+            table(
+                ["Notebook", "Seconds", "Executed (UTC)", "Parameters"], rows, [25, 10, 20, 45], "statistics"
+            )
+        ]
 
 
 class Provenance(SphinxDirective):
@@ -127,13 +139,22 @@ def copy_mathjax(app: Sphinx) -> None:
         shutil.copyfile(source, target / source.name)
 
 
+def drop_font_preloads(app: Sphinx, exception: Exception | None) -> None:
+    """Take the theme's font preloads out of the pages: from file:// browsers refuse them, with an error each."""
+    if exception is None and app.builder.format == "html":
+        for page in Path(app.outdir).glob("**/*.html"):
+            page.write_text(re.sub(r'<link rel="preload" as="font"[^>]*>\s*', "", page.read_text()))
+
+
 def count_pages(app: Sphinx, exception: Exception | None) -> None:
     """Each entry of the table of contents is a page on disk, or the build has failed."""
     if exception is None and app.builder.format == "html":
         pages = parse_toc_yaml(app.config.external_toc_path)
         missing = [page for page in pages if not Path(app.outdir, f"{page}.html").is_file()]
         if missing:
-            raise ExtensionError(f"pages of the table of contents that were not written: {', '.join(missing)}")
+            raise ExtensionError(
+                f"pages of the table of contents that were not written: {', '.join(missing)}"
+            )
 
 
 def setup(app: Sphinx) -> dict[str, Any]:
@@ -147,5 +168,6 @@ def setup(app: Sphinx) -> dict[str, Any]:
     }.items():
         app.add_directive(name, directive)
     app.connect("builder-inited", copy_mathjax)
+    app.connect("build-finished", drop_font_preloads)
     app.connect("build-finished", count_pages)
     return {"version": "1", "parallel_read_safe": True, "parallel_write_safe": True}
