@@ -173,13 +173,17 @@ def test_one_negative_may_be_flat_and_a_word_may_serve_all_negatives():
     assert cement(shared, 7.0) == cement(spread, 7.0)
 
 
+@pytest.mark.parametrize("filler", [math.nan, 0.0])
 @pytest.mark.parametrize("layout", ["captions 3", "pictures 1"])
-def test_without_any_present_negative_the_loss_is_the_plain_one(layout):
+def test_without_any_present_negative_the_loss_is_the_plain_one(layout, filler):
+    """All logits are near -100 here: a mask of -103 instead of -inf would show beside them."""
     pairs = make_pairs(layout)
+    texts = normalize(pairs.text[:1] + 0.01 * pairs.text, dim=-1)
+    pairs = dataclasses.replace(pairs, image=-texts, text=texts)
     absent = dataclasses.replace(
         pairs,
         mask=torch.zeros(pairs.negative_text.shape[:2], dtype=torch.bool),
-        concreteness=torch.full_like(pairs.concreteness, math.nan),
+        concreteness=torch.full_like(pairs.concreteness, filler),
     )
     value, gradient = gradients(lambda p: cement(p, 100.0), absent)
     torch.testing.assert_close(value, info_nce(Pairs(pairs.image, pairs.text), 100.0))
