@@ -1,7 +1,7 @@
 """Runs one py:percent notebook with parameters: papermill, plus what a build needs of it.
 
-The executed notebook carries a content key (source, parameters, what it needs), so that a touched but unchanged
-file is not run again; a failed one is kept beside it as `<name>.failed.ipynb`.
+The executed notebook carries a content key (source, parameters, what it needs), so that a touched but
+unchanged file is not run again; a failed one is kept beside it as `<name>.failed.ipynb`.
 """
 
 import ast
@@ -22,8 +22,7 @@ PACKAGE = Path(__file__).parent
 START_SECONDS = 120
 CELL_SECONDS = 600
 
-# The kernel is the running interpreter's own, draws into the page, and prints no progress bars. It is reached through
-# sockets in the user's own folder: no port for two starting kernels to fight over, or for others to listen on.
+# The kernel is the running interpreter's own, draws into the page, and prints no progress bars.
 KERNEL = {"name": "python3", "display_name": "Python 3", "language": "python"}
 ENVIRONMENT = {
     "JUPYTER_PATH": str(Path(sys.prefix) / "share" / "jupyter"),
@@ -41,8 +40,8 @@ def run(notebook: Path, out: Path, parameters: Mapping[str, str], needs: Iterabl
     """Run `notebook` into `out` and tell whether that was needed; values of `parameters` are YAML.
 
     `needs` are files and folders whose content the outcome depends on, besides the package itself.
-    Raises NotebookError with one line when a parameter is unknown or of another type than its default, or when
-    a cell fails, runs for more than CELL_SECONDS or loses its kernel: then no `out` is left.
+    Raises NotebookError with one line when a parameter is unknown or of another type than its default, or
+    when a cell fails, runs for more than CELL_SECONDS or loses its kernel: then no `out` is left.
     """
     import jupytext
 
@@ -82,15 +81,13 @@ def typed(known: Mapping[str, Any], given: Mapping[str, str], notebook: Path) ->
         try:
             values[name] = text if kind is str else TypeAdapter(kind).validate_python(yaml.safe_load(text))
         except (ValidationError, yaml.YAMLError):
-            example = f"{kind.__name__} such as {known[name]!r}"
-            raise NotebookError(
-                f"{notebook}: parameter {name} = {text!r} is not of the type {example}"
-            ) from None
+            wanted = f"{kind.__name__} such as {known[name]!r}"
+            raise NotebookError(f"{notebook}: parameter {name} = {text!r} is no {wanted}") from None
     return values
 
 
 def contents(paths: Iterable[Path]) -> dict[str, str]:
-    """A hash of each file that `paths` name or hold, caches left out."""
+    """A hash of each file that `paths` name or hold, bytecode left out."""
     files = [file for path in paths for file in ([path] if path.is_file() else sorted(path.rglob("*")))]
     return {
         str(file): hashlib.sha256(file.read_bytes()).hexdigest()
@@ -109,27 +106,15 @@ def _key(out: Path) -> str | None:
 def _execute(source: Any, notebook: Path, out: Path, values: Mapping[str, Any]) -> None:
     import papermill
     from nbclient.exceptions import CellTimeoutError, DeadKernelError
-    from traitlets.config import Config
 
-    os.environ |= ENVIRONMENT
     partial, failed = out.with_suffix(".partial.ipynb"), out.with_suffix(".failed.ipynb")
     out.parent.mkdir(parents=True, exist_ok=True)
     try:
-        papermill.execute_notebook(
-            source,
-            partial,
-            parameters=dict(values),
-            kernel_name=KERNEL["name"],
-            progress_bar=False,
-            start_timeout=START_SECONDS,
-            execution_timeout=CELL_SECONDS,
-            config=Config(KernelManager={"transport": "ipc"}),
-            extra_arguments=["--log-level=CRITICAL"],
-        )
+        _papermill(source, partial, values)
     except papermill.PapermillExecutionError as error:
         reason = f"cell {error.exec_count}: {error.ename}: {error.evalue}"
     except (DeadKernelError, CellTimeoutError, RuntimeError) as error:
-        reason = str(error).strip().splitlines()[0] or type(error).__name__
+        reason = str(error)
     else:
         partial.replace(out)
         failed.unlink(missing_ok=True)
@@ -137,4 +122,28 @@ def _execute(source: Any, notebook: Path, out: Path, values: Mapping[str, Any]) 
     out.unlink(missing_ok=True)
     if partial.is_file():
         partial.replace(failed)
-    raise NotebookError(f"{notebook} failed: {reason} (see {failed})")
+    first = (reason.strip().splitlines() or ["the kernel ended"])[0]
+    raise NotebookError(f"{notebook} failed: {first} (see {failed})")
+
+
+def _papermill(source: Any, out: Path, values: Mapping[str, Any]) -> None:
+    import papermill
+    from traitlets.config import Config
+
+    os.environ |= ENVIRONMENT
+    executed = papermill.execute_notebook(
+        source,
+        out,
+        parameters=dict(values),
+        kernel_name=KERNEL["name"],
+        progress_bar=False,
+        start_timeout=START_SECONDS,
+        execution_timeout=CELL_SECONDS,
+        # Sockets in the user's own folder: no port for two starting kernels to fight over.
+        config=Config(KernelManager={"transport": "ipc"}),
+        extra_arguments=["--log-level=CRITICAL"],
+    )
+    for cell in executed.cells:
+        if "injected-parameters" in cell.metadata.get("tags", []):
+            cell.metadata["tags"].append("remove-cell")
+    papermill.iorw.write_ipynb(executed, str(out))

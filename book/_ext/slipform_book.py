@@ -20,18 +20,23 @@ from sphinx_external_toc.parsing import parse_toc_yaml
 from slipform_core import claims, results, tables
 
 RUN = os.environ.get("SLIPFORM_RUN", "build/runs/mini")
+WRONG = (results.MissingResult, TypeError, ValueError)
+
+Cell = str | list[nodes.Node]
 
 
-def table(header: list[str], rows: list[list[list[nodes.Node]]], widths: list[int], kind: str) -> nodes.table:
-    """A docutils table; a cell is a list of inline nodes."""
-    group = nodes.tgroup("", *(nodes.colspec(colwidth=width) for width in widths), cols=len(widths))
-    for wrapper, lines in ((nodes.thead, [[[nodes.Text(text)] for text in header]]), (nodes.tbody, rows)):
-        group += wrapper("", *(nodes.row("", *(_entry(cell) for cell in line)) for line in lines))
-    return nodes.table("", group, classes=[kind])
+def table(kind: str, columns: dict[str, int], rows: list[list[Cell]]) -> nodes.table:
+    """A docutils table: columns by name with their relative widths, cells as text or inline nodes."""
+    group = nodes.tgroup("", cols=len(columns))
+    group += [nodes.colspec(colwidth=width) for width in columns.values()]
+    for part, lines in ((nodes.thead, [list(columns)]), (nodes.tbody, rows)):
+        group += part("", *(nodes.row("", *(_entry(cell) for cell in line)) for line in lines))
+    return nodes.table("", group, classes=["ledger", kind])
 
 
-def _entry(cell: list[nodes.Node]) -> nodes.entry:
-    return nodes.entry("", nodes.paragraph("", "", *cell))
+def _entry(cell: Cell) -> nodes.entry:
+    content = [nodes.Text(cell)] if isinstance(cell, str) else cell
+    return nodes.entry("", nodes.paragraph("", "", *content))
 
 
 class ResultRole(SphinxRole):
@@ -41,7 +46,7 @@ class ResultRole(SphinxRole):
         reference, _, form = self.text.partition("|")
         try:
             text = format(tables.open_run(RUN)[reference], form)
-        except (results.MissingResult, TypeError, ValueError) as error:
+        except WRONG as error:
             return [], [self.inliner.reporter.error(f"result {self.text!r}: {error}", line=self.lineno)]
         experiment, _, path = reference.partition(":")
         shown = f"{experiment}.json: {path.replace('/', ' / ')}"
@@ -53,21 +58,20 @@ class Claims(SphinxDirective):
 
     def run(self) -> list[nodes.Node]:
         ledger = Path(self.env.srcdir) / "book" / "claims.yml"
-        self.env.note_dependency(str(ledger))
-        run, rows = tables.open_run(RUN), []
+        run = tables.open_run(RUN)
         try:
-            for claim in claims.load(ledger):
-                outcome = claims.judge(claim, run)
-                mark = nodes.inline(
-                    "", outcome.verdict, classes=["verdict", outcome.verdict.replace(" ", "-")]
-                )
-                basis = f" ({outcome.basis})" if outcome.basis else ""
-                cells = [claim.statement, claim.stated_by, claim.reported, outcome.ours + basis]
-                rows.append([*([nodes.Text(text)] for text in cells), [mark]])
-        except (results.MissingResult, TypeError, ValueError) as error:
+            rows = [self._row(claim, claims.judge(claim, run)) for claim in claims.load(ledger)]
+        except WRONG as error:
             return [self.state.document.reporter.error(f"claims: {error}", line=self.lineno)]
-        header = ["Statement", "Stated by", "Reported", "Ours, computed here", "Verdict"]
-        return [table(header, rows, [34, 12, 20, 24, 10], "claims")]
+        columns = {"Statement": 30, "Stated by": 11, "Reported": 20, "Ours, computed here": 25, "Verdict": 14}
+        return [table("claims", columns, rows)]
+
+    def _row(self, claim: claims.Claim, outcome: claims.Outcome) -> list[Cell]:
+        kind = outcome.verdict.replace(" ", "-")
+        check = nodes.inline("", f"{outcome.basis} · {claim.check.name}", classes=["check"])
+        verdict = nodes.inline("", outcome.verdict, classes=["verdict", kind])
+        ours = [nodes.Text(outcome.ours + " "), check]
+        return [claim.statement, claim.stated_by, claim.reported, ours, [verdict]]
 
 
 class NotRun(SphinxDirective):
@@ -82,14 +86,13 @@ class NotRun(SphinxDirective):
 
 
 class Remake(SphinxDirective):
-    """How to make the figure above again: the notebook's command, and the run's."""
+    """How to make the figure or table above again: this page's notebook, or the whole run."""
 
     def run(self) -> list[nodes.Node]:
         name = Path(self.env.docname).name
-        notebook = f"slipform notebook notebooks/{name}.py --out build/{name}.ipynb -p run {RUN}"
-        command = f"make RUN={Path(RUN).name}"
-        text = [nodes.Text("Remake this figure: "), nodes.literal("", notebook)]
-        text += [nodes.Text("; the whole run: "), nodes.literal("", command)]
+        notebook = f".venv/bin/slipform notebook notebooks/{name}.py --out build/{name}.ipynb -p run {RUN}"
+        text = [nodes.Text("Make it again: "), nodes.literal("", notebook)]
+        text += [nodes.Text(" or the whole run: "), nodes.literal("", f"make RUN={Path(RUN).name}")]
         return [nodes.paragraph("", "", *text, classes=["remake"])]
 
 
@@ -99,39 +102,30 @@ class Statistics(SphinxDirective):
     def run(self) -> list[nodes.Node]:
         rows = []
         for path in sorted((Path(self.env.srcdir) / "notebooks").glob("*.ipynb")):
-            self.env.note_dependency(str(path))
             made = json.loads(path.read_text())["metadata"]["papermill"]
             parameters = ", ".join(f"{name} = {value!r}" for name, value in made["parameters"].items())
-            cells = [
-                path.stem,
-                f"{made['duration']:.1f}",
-                made["start_time"][:16].replace("T", " "),
-                parameters,
-            ]
-            rows.append([[nodes.Text(text)] for text in cells])
-        return [
-            table(
-                ["Notebook", "Seconds", "Executed (UTC)", "Parameters"], rows, [25, 10, 20, 45], "statistics"
-            )
-        ]
+            when = made["start_time"][:16].replace("T", " ")
+            rows.append([path.stem, f"{made['duration']:.1f}", when, parameters])
+        columns = {"Notebook": 22, "Seconds": 10, "Executed (UTC)": 20, "Parameters": 48}
+        return [table("statistics", columns, rows)]
 
 
 class Provenance(SphinxDirective):
-    """How each results file of this run was made: command, seconds, machine, versions."""
+    """How each results file of this run was made: seconds, fingerprint, command, versions."""
 
     def run(self) -> list[nodes.Node]:
         run, rows = tables.open_run(RUN), []
         for path in sorted((run.folder / "results" / run.profile).glob("*.json")):
             made = run.result(path.stem).made
             versions = ", ".join(f"{name} {number}" for name, number in made["versions"].items())
-            cells = [path.stem, f"{made['seconds']:.1f}", made["fingerprint"], made["command"], versions]
-            rows.append([[nodes.Text(text)] for text in cells])
-        header = ["Results file", "Seconds", "Fingerprint", "Command", "Versions"]
-        return [table(header, rows, [12, 8, 12, 34, 34], "statistics")]
+            command = [nodes.literal("", made["command"])]
+            rows.append([path.name, f"{made['seconds']:.1f}", made["fingerprint"], command, versions])
+        columns = {"Results file": 18, "Seconds": 10, "Fingerprint": 14, "Command": 28, "Versions": 30}
+        return [table("provenance", columns, rows)]
 
 
 def copy_mathjax(app: Sphinx) -> None:
-    """Put the one file of MathJax that draws SVG beside the pages, with its licence: pages work from file://."""
+    """Put the one file of MathJax that draws SVG beside the pages, with its licence: file:// needs it there."""
     package = Path(importlib.util.find_spec("mathjax").submodule_search_locations[0], "static", "mathjax")
     target = Path(app.outdir, "_static", "mathjax")
     target.mkdir(parents=True, exist_ok=True)
@@ -139,35 +133,28 @@ def copy_mathjax(app: Sphinx) -> None:
         shutil.copyfile(source, target / source.name)
 
 
-def drop_font_preloads(app: Sphinx, exception: Exception | None) -> None:
-    """Take the theme's font preloads out of the pages: from file:// browsers refuse them, with an error each."""
-    if exception is None and app.builder.format == "html":
-        for page in Path(app.outdir).glob("**/*.html"):
-            page.write_text(re.sub(r'<link rel="preload" as="font"[^>]*>\s*', "", page.read_text()))
+def finish(app: Sphinx, exception: Exception | None) -> None:
+    """Take the theme's font preloads out, and see that each entry of the table of contents is a page.
 
-
-def count_pages(app: Sphinx, exception: Exception | None) -> None:
-    """Each entry of the table of contents is a page on disk, or the build has failed."""
-    if exception is None and app.builder.format == "html":
-        pages = parse_toc_yaml(app.config.external_toc_path)
-        missing = [page for page in pages if not Path(app.outdir, f"{page}.html").is_file()]
-        if missing:
-            raise ExtensionError(
-                f"pages of the table of contents that were not written: {', '.join(missing)}"
-            )
+    Browsers refuse those preloads from file://, with an error on the console each.
+    """
+    if exception is not None or app.builder.format != "html":
+        return
+    pages = [Path(app.outdir, f"{name}.html") for name in parse_toc_yaml(app.config.external_toc_path)]
+    missing = [str(page) for page in pages if not page.is_file()]
+    if missing:
+        raise ExtensionError(f"pages of the table of contents that were not written: {', '.join(missing)}")
+    for page in Path(app.outdir).glob("**/*.html"):
+        page.write_text(re.sub(r'<link rel="preload" as="font"[^>]*>\s*', "", page.read_text()))
 
 
 def setup(app: Sphinx) -> dict[str, Any]:
     app.add_role("result", ResultRole())
-    for name, directive in {
-        "claims": Claims,
-        "not-run": NotRun,
-        "remake": Remake,
-        "statistics": Statistics,
-        "provenance": Provenance,
-    }.items():
-        app.add_directive(name, directive)
+    app.add_directive("claims", Claims)
+    app.add_directive("not-run", NotRun)
+    app.add_directive("remake", Remake)
+    app.add_directive("statistics", Statistics)
+    app.add_directive("provenance", Provenance)
     app.connect("builder-inited", copy_mathjax)
-    app.connect("build-finished", drop_font_preloads)
-    app.connect("build-finished", count_pages)
+    app.connect("build-finished", finish)
     return {"version": "1", "parallel_read_safe": True, "parallel_write_safe": True}
