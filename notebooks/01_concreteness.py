@@ -2,8 +2,8 @@
 # # Words and their concreteness
 #
 # A hard negative changes one word of a caption. Which word, is decided by its concreteness $c$: how directly
-# the senses reach what a word means, from 1 (abstract) to 5 (concrete), as rated for 39,954 English entries by
-# Brysbaert and colleagues. This page shows the words of this run's captions.
+# the senses reach what a word means, from 1 (abstract) to 5 (concrete), as rated for 39,954 English entries
+# by Brysbaert and colleagues. This page shows the words of this run's captions.
 
 # %% tags=["remove-cell"]
 import matplotlib.pyplot as plt

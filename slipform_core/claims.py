@@ -1,7 +1,7 @@
 """The claims ledger: each statement with who made it, what was reported, and a verdict computed here and now.
 
-A check is a function of a run's results and of the arguments that book/claims.yml gives it. Some are arithmetic on
-reported numbers and hold anywhere, some look at the run's results, and what only the paper's scale can show says so.
+A check is a function of a run's results and of the arguments that book/claims.yml gives it. Some are
+arithmetic on reported numbers, some look at the run's results, and some say that only the paper's scale can tell.
 """
 
 import math
@@ -93,9 +93,8 @@ def greater(results: Results, *, left: float, right: float) -> Outcome:
 
 def close(results: Results, *, left: float, right: float, within: float) -> Outcome:
     """Whether two numbers lie within a distance of each other."""
-    return _decided(
-        abs(left - right) <= within, f"{right:,g}; apart by {abs(left - right):,.2f}", "arithmetic"
-    )
+    apart = abs(left - right)
+    return _decided(apart <= within, f"{left:,g} and {right:,g} are {round(apart, 6):,g} apart", "arithmetic")
 
 
 def margin_curve(

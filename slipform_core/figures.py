@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-# Okabe and Ito's colours, which readers with a colour vision deficiency tell apart; order is order of the arms.
+# Okabe and Ito's colours, which readers with a colour vision deficiency tell apart.
 COLOURS = ("#5b6770", "#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9")
 PAPER, INK, RULE = "#fbfaf7", "#23282d", "#d9d6cf"
 

@@ -143,7 +143,7 @@ def finish(app: Sphinx, exception: Exception | None) -> None:
     pages = [Path(app.outdir, f"{name}.html") for name in parse_toc_yaml(app.config.external_toc_path)]
     missing = [str(page) for page in pages if not page.is_file()]
     if missing:
-        raise ExtensionError(f"pages of the table of contents that were not written: {', '.join(missing)}")
+        raise ExtensionError(f"in the table of contents, but not written: {', '.join(missing)}")
     for page in Path(app.outdir).glob("**/*.html"):
         page.write_text(re.sub(r'<link rel="preload" as="font"[^>]*>\s*', "", page.read_text()))
 
