@@ -1,7 +1,7 @@
 """The claims ledger: each statement with who made it, what was reported, and a verdict computed here and now.
 
 A check is a function of a run's results and of the arguments that book/claims.yml gives it. Some are
-arithmetic on reported numbers, some look at the run's results, and some say that only the paper's scale can tell.
+arithmetic on reported numbers, some look at the run's results, some say that only the paper's scale can tell.
 """
 
 import math
@@ -154,7 +154,7 @@ def better(results: Results, *, left: str, right: str) -> Outcome:
 
 def paper_scale(results: Results) -> Outcome:
     """What only training at the paper's scale can show."""
-    return Outcome(verdict="needs paper scale", ours="not run by us", basis="")
+    return Outcome(verdict="needs paper scale", ours="not run by us", basis="this scale cannot tell")
 
 
 CHECKS: dict[str, Callable[..., Outcome]] = {

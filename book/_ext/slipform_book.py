@@ -31,7 +31,7 @@ def table(kind: str, columns: dict[str, int], rows: list[list[Cell]]) -> nodes.t
     group += [nodes.colspec(colwidth=width) for width in columns.values()]
     for part, lines in ((nodes.thead, [list(columns)]), (nodes.tbody, rows)):
         group += part("", *(nodes.row("", *(_entry(cell) for cell in line)) for line in lines))
-    return nodes.table("", group, classes=["ledger", kind])
+    return nodes.table("", group, classes=["ledger", kind, "colwidths-given"])
 
 
 def _entry(cell: Cell) -> nodes.entry:
@@ -68,10 +68,10 @@ class Claims(SphinxDirective):
 
     def _row(self, claim: claims.Claim, outcome: claims.Outcome) -> list[Cell]:
         kind = outcome.verdict.replace(" ", "-")
-        check = nodes.inline("", f"{outcome.basis} · {claim.check.name}", classes=["check"])
+        check = nodes.inline("", f"{outcome.basis}, {claim.check.name}", classes=["check"])
         verdict = nodes.inline("", outcome.verdict, classes=["verdict", kind])
-        ours = [nodes.Text(outcome.ours + " "), check]
-        return [claim.statement, claim.stated_by, claim.reported, ours, [verdict]]
+        statement, reported = (self.parse_inline(text)[0] for text in (claim.statement, claim.reported))
+        return [statement, claim.stated_by, reported, [nodes.Text(outcome.ours + " "), check], [verdict]]
 
 
 class NotRun(SphinxDirective):
@@ -105,7 +105,7 @@ class Statistics(SphinxDirective):
             made = json.loads(path.read_text())["metadata"]["papermill"]
             parameters = ", ".join(f"{name} = {value!r}" for name, value in made["parameters"].items())
             when = made["start_time"][:16].replace("T", " ")
-            rows.append([path.stem, f"{made['duration']:.1f}", when, parameters])
+            rows.append([path.stem, f"{made['duration']:.1f}", when, [nodes.literal("", parameters)]])
         columns = {"Notebook": 22, "Seconds": 10, "Executed (UTC)": 20, "Parameters": 48}
         return [table("statistics", columns, rows)]
 
@@ -125,7 +125,7 @@ class Provenance(SphinxDirective):
 
 
 def copy_mathjax(app: Sphinx) -> None:
-    """Put the one file of MathJax that draws SVG beside the pages, with its licence: file:// needs it there."""
+    """Put the one file of MathJax that draws SVG beside the pages, with its licence."""
     package = Path(importlib.util.find_spec("mathjax").submodule_search_locations[0], "static", "mathjax")
     target = Path(app.outdir, "_static", "mathjax")
     target.mkdir(parents=True, exist_ok=True)
