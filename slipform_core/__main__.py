@@ -54,9 +54,7 @@ def notebook(
     """
     words = context.args
     if len(words) % 3 or set(words[::3]) - {"-p"}:
-        raise notebooks.NotebookError(
-            f"cannot read {shlex.join(words)!r}: parameters are said as -p NAME VALUE"
-        )
+        raise notebooks.NotebookError(f"cannot read {shlex.join(words)!r}: a parameter is -p NAME VALUE")
     executed = notebooks.run(notebook, out, dict(zip(words[1::3], words[2::3], strict=True)), needs)
     print(f"{out}: {'executed' if executed else 'unchanged, kept'}")
 

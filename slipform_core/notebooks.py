@@ -8,6 +8,7 @@ import ast
 import hashlib
 import json
 import os
+import re
 import sys
 from collections.abc import Iterable, Mapping
 from pathlib import Path
@@ -21,6 +22,9 @@ from slipform_core import config
 PACKAGE = Path(__file__).parent
 START_SECONDS = 120
 CELL_SECONDS = 600
+
+# A header may name a kernel that is not here: it is left out, for it does not matter.
+HEADER = re.compile(r"\A# ---\n(?:#.*\n)*?# ---\n")
 
 # The kernel is the running interpreter's own, draws into the page, and prints no progress bars.
 KERNEL = {"name": "python3", "display_name": "Python 3", "language": "python"}
@@ -47,9 +51,10 @@ def run(notebook: Path, out: Path, parameters: Mapping[str, str], needs: Iterabl
 
     if not notebook.is_file():
         raise NotebookError(f"no notebook {notebook}")
-    source = jupytext.read(notebook)
+    text = notebook.read_text()
+    source = jupytext.reads(HEADER.sub("", text), fmt="py:percent")
     values = typed(defaults(source, notebook), parameters, notebook)
-    key = config.fingerprint(notebook.read_text(), values, contents([PACKAGE, *needs]))
+    key = config.fingerprint(text, values, contents([PACKAGE, *needs]))
     if key == _key(out):
         out.touch()
         return False
