@@ -6,6 +6,7 @@ arithmetic on reported numbers, some look at the run's results, some say that on
 
 import math
 from collections.abc import Callable, Mapping
+from itertools import pairwise
 from pathlib import Path
 from typing import Any, Literal, Protocol
 
@@ -127,8 +128,8 @@ def share_falls(results: Results, *, falls: str, stays: str) -> Outcome:
     """Whether a series by batch size falls throughout while another stays above it at every size."""
     lower, upper = ({int(size): share for size, share in results[path].items()} for path in (falls, stays))
     sizes = sorted(lower)
-    shares = [lower[size] for size in sizes]
-    holds = shares == sorted(shares, reverse=True) and all(upper[size] > lower[size] for size in sizes)
+    falling = all(lower[larger] < lower[smaller] for smaller, larger in pairwise(sizes))
+    holds = falling and all(upper[size] > lower[size] for size in sizes)
     ends = [f"{size}: {lower[size]:.2f} against {upper[size]:.2f}" for size in (sizes[0], sizes[-1])]
     return _decided(holds, "; ".join(ends), "this run")
 
