@@ -57,15 +57,14 @@ ifneq ($(filter-out setup test bench clean help,$(or $(MAKECMDGOALS),all)),)
 ifeq ($(wildcard $(PARAMS)),)
 $(error unknown profile $(PROFILE); the profiles are: $(sort $(basename $(notdir $(wildcard notebooks/params/*.yml)))))
 endif
-define settings
-PROFILE ?= $(PROFILE)
-SET ?= $(subst $$,$$$$,$(SET))
-endef
-said := $(shell mkdir -p $(FOLDER) && printf '%s\n' $(call quote,$(settings)) > $(SETTINGS).partial && \
-	if cmp -s $(SETTINGS).partial $(SETTINGS); then rm $(SETTINGS).partial; else mv $(SETTINGS).partial $(SETTINGS); fi \
-	&& echo written)
+hash    := \#
+escaped := $(subst $(hash),\$(hash),$(subst $$,$$$$,$(SET)))
+said    := $(shell exec 2>&1; mkdir -p $(FOLDER) && cd $(FOLDER) && \
+	printf 'PROFILE ?= %s\nSET ?= %s\n' $(PROFILE) $(call quote,$(escaped)) > settings.partial && \
+	if cmp -s settings.partial settings.mk; then rm settings.partial; else mv settings.partial settings.mk; fi && \
+	echo written)
 ifneq ($(said),written)
-$(error cannot write in $(FOLDER): the project's folder must be writable)
+$(error cannot write in $(FOLDER): $(said))
 endif
 endif
 
