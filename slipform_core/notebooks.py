@@ -10,6 +10,7 @@ import json
 import os
 import re
 import sys
+import tempfile
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
@@ -136,18 +137,19 @@ def _papermill(source: Any, out: Path, values: Mapping[str, Any]) -> None:
     from traitlets.config import Config
 
     os.environ |= ENVIRONMENT
-    executed = papermill.execute_notebook(
-        source,
-        out,
-        parameters=dict(values),
-        kernel_name=KERNEL["name"],
-        progress_bar=False,
-        start_timeout=START_SECONDS,
-        execution_timeout=CELL_SECONDS,
-        # Sockets in the user's own folder: no port for two starting kernels to fight over.
-        config=Config(KernelManager={"transport": "ipc"}),
-        extra_arguments=["--log-level=CRITICAL"],
-    )
+    # Sockets in a folder of its own: no port, and no file, for two starting kernels to fight over.
+    with tempfile.TemporaryDirectory() as sockets:
+        executed = papermill.execute_notebook(
+            source,
+            out,
+            parameters=dict(values),
+            kernel_name=KERNEL["name"],
+            progress_bar=False,
+            start_timeout=START_SECONDS,
+            execution_timeout=CELL_SECONDS,
+            config=Config(KernelManager={"transport": "ipc", "ip": f"{sockets}/kernel"}),
+            extra_arguments=["--log-level=CRITICAL"],
+        )
     for cell in executed.cells:
         if "injected-parameters" in cell.metadata.get("tags", []):
             cell.metadata["tags"].append("remove-cell")

@@ -131,6 +131,18 @@ def test_a_cell_that_hangs_is_ended(tmp_path: Path, monkeypatch: pytest.MonkeyPa
         notebooks.run(path, tmp_path / "out.ipynb", {})
 
 
+def test_kernels_that_start_together_do_not_disturb_each_other(tmp_path: Path) -> None:
+    path, names = write(tmp_path, SHOWS), [str(number) for number in range(3)]
+    command = [sys.executable, "-m", "slipform_core", "notebook", str(path)]
+    running = [
+        subprocess.Popen([*command, "--out", str(tmp_path / f"{name}.ipynb"), "-p", "name", name], cwd=ROOT)
+        for name in names
+    ]
+    assert [process.wait(60) for process in running] == [0, 0, 0]
+    texts = [outputs(tmp_path / f"{name}.ipynb")[0]["text"][0] for name in names]
+    assert texts == [f"{name} [1] True 0.5 4\n" for name in names]
+
+
 @pytest.mark.parametrize(
     ("words", "says"),
     [

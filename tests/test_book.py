@@ -1,0 +1,190 @@
+"""The book of a tiny run, built by the Makefile and read in headless Chromium from file://."""
+
+import math
+import os
+import re
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from PIL import Image
+from playwright.sync_api import Browser, Page, sync_playwright
+from sphinx_external_toc.parsing import parse_toc_yaml
+
+from slipform_core import results
+
+ROOT = Path(__file__).parent.parent
+VENV = Path(sys.executable).parent.parent
+CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
+FLAGS = ["--headless", "--no-sandbox", "--disable-gpu", "--disable-background-networking", "--no-first-run"]
+PAGES = [f"{name}.html" for name in parse_toc_yaml(ROOT / "book/_toc.yml")]
+READ = """
+async () => {
+  if (window.MathJax?.startup?.promise) await MathJax.startup.promise;
+  const images = [...document.images];
+  await Promise.all(images.map(image => image.decode().catch(() => null)));
+  return {
+    width: document.documentElement.scrollWidth - window.innerWidth,
+    unrendered: [...document.querySelectorAll(".math:not(:has(mjx-container svg))")].map(e => e.textContent),
+    broken: images.filter(image => !image.naturalWidth).map(image => image.src),
+  };
+}
+"""
+
+
+def made_up() -> dict[str, Any]:
+    def score(value: float) -> dict[str, float]:
+        return {"value": value, "count": 100, "stderr": math.sqrt(value * (1 - value) / 100)}
+
+    arms = ["base", "plain", "hc_info_nce", "hc_cement", "swap_info_nce"]
+    dog = {"c": 4.85, "count": 9, "role": "object"}
+    steps = list(range(40))
+    shares = {"info_nce": {"32": 0.5, "64": 0.4}, "cement": {"32": 0.7, "64": 0.6}}
+    pair = {"replace_obj": {"i2t": score(0.8)}, "swap_obj": {"i2t": score(0.5)}}
+    return {
+        "words": {"captions": 1200, "missing": {"women": 3}, "concreteness": {"dog": dog}},
+        "negatives": {"hc": {"kept": 90, "rejected": {"unchanged": 4}}},
+        "training": {arm: {"step": steps, "loss": [math.exp(-s / 20) for s in steps]} for arm in arms[1:]},
+        "composition": dict.fromkeys(arms, pair),
+        "gradients": {"hc": shares},
+    }
+
+
+def make_book(folder: Path) -> subprocess.CompletedProcess[str]:
+    """Execute the notebooks and build the book on the results that the folder's run has."""
+    words = ["book", "RUN=tiny", f"VENV={VENV}", "-j2", "-o", "build/runs/tiny/results.done"]
+    plain = {name: value for name, value in os.environ.items() if not name.startswith(("MAKE", "MFLAGS"))}
+    return subprocess.run(["make", *words], cwd=folder, env=plain, capture_output=True, text=True)
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A copy of the project with the book of a tiny run in it."""
+    folder = tmp_path_factory.mktemp("project")
+    for name in ("Makefile", "_config.yml"):
+        shutil.copy(ROOT / name, folder / name)
+    for name in ("book", "notebooks", "slipform_core"):
+        shutil.copytree(ROOT / name, folder / name, ignore=shutil.ignore_patterns("__pycache__"))
+    (folder / "notebooks/params/mini.yml").touch()
+    made = {"command": "a test", "fingerprint": "0", "seconds": 1.0, "versions": {"python": "3.11"}}
+    for name, values in made_up().items():
+        results.write(folder / "build/runs/tiny/results", results.Result(name, "mini", values, made))
+    (folder / "build/runs/tiny/results.done").touch()
+    done = make_book(folder)
+    assert done.returncode == 0, done.stdout + done.stderr
+    return folder
+
+
+@pytest.fixture(scope="module")
+def html(folder: Path) -> Path:
+    return folder / "build/runs/tiny/html"
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Browser]:
+    if CHROMIUM is None:
+        pytest.skip("no Chromium on this machine: apt-get install chromium")
+    with sync_playwright() as playwright:
+        chromium = playwright.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
+        yield chromium
+        chromium.close()
+
+
+def watch(page: Page) -> list[str]:
+    """A list that collects what the page asks for outside its folder, and what it complains about."""
+    seen: list[str] = []
+    page.on("request", lambda r: None if r.url.startswith(("file:", "data:")) else seen.append(r.url))
+    page.on("requestfailed", lambda r: seen.append(f"failed: {r.url}"))
+    page.on("console", lambda m: seen.append(m.text) if m.type in ("error", "warning") else None)
+    page.on("pageerror", lambda error: seen.append(str(error)))
+    return seen
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("width", [1280, 360])
+def test_every_page_stands_alone(width: int, scheme: str, browser: Browser, html: Path) -> None:
+    context = browser.new_context(viewport={"width": width, "height": 800}, color_scheme=scheme)
+    found = {}
+    for name in [*PAGES, "search.html", "genindex.html"]:
+        page = context.new_page()
+        seen = watch(page)
+        page.goto((html / name).as_uri())
+        state = page.evaluate(READ)
+        assert page.evaluate("document.documentElement.dataset.theme") == scheme
+        found[name] = (seen, max(state["width"], 0), state["unrendered"], state["broken"])
+        page.close()
+    context.close()
+    assert found == {name: ([], 0, [], []) for name in found}
+
+
+def test_mathematics_and_figures_are_there_to_be_checked(browser: Browser, html: Path) -> None:
+    page = browser.new_page()
+    page.goto((html / "notebooks/03_gradients.html").as_uri())
+    page.wait_for_selector("mjx-container svg")
+    assert page.locator(".math").count() >= 2
+    assert page.locator(".cell_output img").count() >= 1
+    page.close()
+
+
+def test_figures_are_opaque_cards_in_the_dark(browser: Browser, html: Path) -> None:
+    page = browser.new_page(color_scheme="dark")
+    page.goto((html / "notebooks/03_gradients.html").as_uri())
+    style = page.locator(".cell_output img").first.evaluate("e => [getComputedStyle(e).filter, e.src]")
+    assert style[0] == "none"
+    page.close()
+    pictures = list((html / "_images").glob("*.png"))
+    assert pictures
+    for path in pictures:
+        assert path.stat().st_size > 1000
+        corner = Image.open(path).convert("RGBA").getpixel((0, 0))
+        assert min(corner) > 200, f"{path.name} has a dark or see-through corner {corner}"
+
+
+def test_the_search_finds_a_word_without_a_server(browser: Browser, html: Path) -> None:
+    page = browser.new_page()
+    seen = watch(page)
+    page.goto((html / "search.html").as_uri() + "?q=concreteness")
+    page.wait_for_selector("#search-results li a")
+    assert seen == []
+    page.close()
+
+
+def test_the_first_page_leads_to_the_landing_page(browser: Browser, html: Path) -> None:
+    page = browser.new_page()
+    page.goto((html / "index.html").as_uri())
+    page.wait_for_url("**/book/index.html")
+    page.close()
+
+
+def test_the_source_names_no_script_style_or_picture_from_outside(html: Path) -> None:
+    outside = re.compile(r"<(?:script|link|img|iframe|source)[^>]*(?:src|href)=\"(?:https?:)?//[^\"]*\"")
+    for name in PAGES:
+        text = (html / name).read_text()
+        assert not outside.findall(text), name
+        assert "unpkg" not in text, name
+    assert (html / "_static/mathjax/LICENSE").is_file()
+
+
+def test_numbers_in_prose_come_from_results(html: Path) -> None:
+    assert ">1,200</abbr>" in (html / "notebooks/01_concreteness.html").read_text()
+
+
+def test_a_missing_number_stops_the_build(folder: Path, tmp_path: Path) -> None:
+    missing = {
+        "composition:base/nowhere": "'nowhere' is not among replace_obj, swap_obj",
+        "composition:base/swap_obj/i2t/value|.2q": "Unknown format code",
+        "nowhere:base": "there are: composition, gradients, negatives, training, words",
+    }
+    copy = shutil.copytree(folder, tmp_path / "project")
+    with (copy / "book/licences.md").open("a") as page:
+        page.writelines(f"\nThis is {{result}}`{reference}`.\n" for reference in missing)
+    done = make_book(copy)
+    assert done.returncode == 2
+    for says in missing.values():
+        assert says in done.stderr
+    assert "licences.md" in done.stderr
+    assert not (copy / "build/runs/tiny/html").exists()
