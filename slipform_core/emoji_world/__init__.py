@@ -1,0 +1,17 @@
+"""The embedded world: scenes of OpenMoji pictures, their captions, the picture of a scene."""
+
+from slipform_core.emoji_world.drawing import MissingFont, draw, font_path
+from slipform_core.emoji_world.grammar import captions, edit, read_back
+from slipform_core.emoji_world.scenes import Scene, Thing, World
+
+__all__ = [
+    "MissingFont",
+    "Scene",
+    "Thing",
+    "World",
+    "captions",
+    "draw",
+    "edit",
+    "font_path",
+    "read_back",
+]

@@ -1,0 +1,216 @@
+"""Captions of scenes, as varied as people's, and how an edited caption is read back into a scene.
+
+A caption is built of pieces; the pieces that state something are its mentions, spans with a slot such as
+`noun.0`, `colour.1`, `relation.0.1` (thing 0 stands so to thing 1), `side` (of the third thing), `place`, `mood`.
+"""
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from functools import cache
+from typing import Any
+
+import numpy as np
+
+from slipform_core.emoji_world.lexicon import CONVERSE, SURFACES
+from slipform_core.emoji_world.scenes import Scene, Thing, World
+from slipform_core.records import Caption
+
+Piece = tuple[str, str | None]  # a text and its slot, None for what states nothing
+CAPTIONS = 5
+
+
+# How often a caption says something, or says it so: our choice, set by looking at COCO's captions.
+HABITS = {
+    "size": 0.4,
+    "colour": 0.75,
+    "clause": 0.1,  # "a dog that is red"
+    "beside": 0.15,  # "next to", "near" instead of a direction
+    "is": 0.25,
+    "verb": 0.2,
+    "with": 0.15,  # "a dog with a cup to the left of it"
+    "and": 0.1,  # "a dog and a cup"
+    "third": 0.7,
+    "medium": 0.25,  # "a picture of ..."
+    "mood": 0.7,  # "a strange picture of ..."
+    "there": 0.15,
+    "place first": 0.4,  # "on grass there is ..."
+    "place": 0.7,
+    "on the": 0.5,
+}
+
+
+class _Speaker:
+    """Chooses words: one speaker a scene, drawing from the scene's own generator."""
+
+    def __init__(self, scene: Scene, rng: np.random.Generator):
+        self.scene = scene
+        self.draw = iter(rng.random(160).tolist()).__next__
+
+    def does(self, habit: str) -> bool:
+        return self.draw() < HABITS[habit]
+
+    def pick(self, choices: Sequence[str]) -> str:
+        return choices[int(self.draw() * len(choices))]
+
+    def word(self, kind: str, value: str | None = None) -> str:
+        return self.pick(_surfaces(kind, value))
+
+    def thing(self, index: int) -> list[Piece]:
+        """A noun phrase: article, and often size and colour."""
+        thing = self.scene.things[index]
+        size = [(self.word("size", thing.size), f"size.{index}")] if self.does("size") else []
+        colour = [(thing.colour, f"colour.{index}")] if self.does("colour") else []
+        noun = (thing.noun, f"noun.{index}")
+        if colour and self.does("clause"):
+            return [("a", None), *size, noun, ("that is", None), *colour]
+        return [("a", None), *size, *colour, noun]
+
+    def place(self) -> list[Piece]:
+        return [("on the" if self.does("on the") else "on", None), (self.scene.place, "place")]
+
+    def stands(self, relation: str, first: int, second: int) -> Piece:
+        return self.word("relation", relation), f"relation.{first}.{second}"
+
+    def pair(self, forward: float, link: list[Piece]) -> list[Piece]:
+        """Two things in relation, named from the left or upper one with probability `forward`."""
+        first, second = (0, 1) if self.draw() < forward else (1, 0)
+        one, other = self.thing(first), self.thing(second)
+        if self.does("and"):
+            return [*one, ("and", None), *other]
+        relation, converse = self.scene.relation(first, second), self.scene.relation(second, first)
+        if self.does("beside"):
+            relation = converse = "beside" if relation in ("left", "right") else "near"
+        if self.does("with"):
+            return [*one, ("with", None), *other, self.stands(converse, second, first), ("it", None)]
+        return [*one, *link, self.stands(relation, first, second), *other]
+
+    def third(self) -> list[Piece]:
+        link = (self.pick(("with", "and")), None)
+        side = "below" if self.scene.third_after else "above"
+        where: list[Piece] = [(side, "side"), ("them", None)] if self.scene.axis == "left" else []
+        return [link, *self.thing(2), *where]
+
+    def caption(self, forward: float) -> list[Piece]:
+        opening: list[Piece] = []
+        link: list[Piece] = []
+        place = self.place() if self.does("place") else []
+        if self.does("medium"):
+            mood: list[Piece] = [(self.word("mood"), "mood")] if self.does("mood") else []
+            opening = [("a", None), *mood, (self.word("medium"), "medium"), ("of", None)]
+        elif self.does("there"):
+            opening = [("there is", None)]
+            if place and self.does("place first"):
+                opening, place = [*place, *opening], []
+        elif self.does("is"):
+            link = [("is", None)]
+        elif self.does("verb"):
+            link = [(self.word("verb"), "verb")]
+        third = self.third() if len(self.scene.things) == 3 and self.does("third") else []
+        return [*opening, *self.pair(forward, link), *third, *place]
+
+
+@cache
+def _surfaces(kind: str, value: str | None) -> tuple[str, ...]:
+    return tuple(surface for surface, means in SURFACES[kind].items() if means == value)
+
+
+def _assemble(pieces: Sequence[Piece], capital: bool, stop: bool) -> tuple[str, list[list[Any]]]:
+    text, mentions = "", []
+    for position, (piece, slot) in enumerate(pieces):
+        if piece == "a":
+            piece = article(pieces[position + 1][0])
+        if capital and not text:
+            piece = piece[0].upper() + piece[1:]
+        start = len(text) + bool(text)
+        text = f"{text} {piece}" if text else piece
+        if slot:
+            mentions.append([start, len(text), slot])
+    return text + "." * stop, mentions
+
+
+def article(word: str) -> str:
+    return "an" if word[0] in "aeiou" and not word.startswith(("uni", "uk")) else "a"
+
+
+def captions(
+    world: World, split: str, count: int, *, seed: int, forward: float, each: int = CAPTIONS
+) -> Iterator[Caption]:
+    """`each` captions of every scene of a split, in order; `forward` is how often the left or upper thing comes first.
+
+    A caption's `scene` holds the scene and the caption's mentions; `image_path` is None, since a scene is drawn.
+    """
+    for index in range(count):
+        scene = world.scene(split, index, seed=seed)
+        speaker = _Speaker(scene, np.random.default_rng(scene.seed))
+        fields = scene.to_json()
+        for _ in range(each):
+            capital, stop = speaker.draw() < 0.5, speaker.draw() < 0.5
+            text, mentions = _assemble(speaker.caption(forward), capital, stop)
+            yield Caption(f"{split}-{index:06d}", None, text, fields | {"mentions": mentions})
+
+
+def surface(caption: str, mention: Sequence[Any]) -> str:
+    return caption[mention[0] : mention[1]]
+
+
+@cache
+def _alternatives(kind: str) -> str:
+    if kind == "noun":
+        return "(.+?)"
+    longest_first = sorted(SURFACES[kind], key=len, reverse=True)
+    return f"({'|'.join(map(re.escape, longest_first))})"
+
+
+@cache
+def _pattern(literals: tuple[str, ...], kinds: tuple[str, ...]) -> re.Pattern[str]:
+    between = [re.sub(r"\b([Aa])n?(?=\\ |$)", r"\1n?", re.escape(literal)) for literal in literals]
+    slots = [_alternatives(kind) for kind in kinds]
+    return re.compile("".join(part for pair in zip(between, [*slots, ""], strict=True) for part in pair))
+
+
+def read_back(caption: Caption, text: str) -> dict[str, str] | None:
+    """What an edited caption says in each slot of the original, or None when it is no edit of that caption."""
+    mentions = caption.scene["mentions"]
+    edges = [0, *(edge for start, end, _ in mentions for edge in (start, end)), len(caption.text)]
+    literals = tuple(caption.text[a:b] for a, b in zip(edges[::2], edges[1::2], strict=True))
+    match = _pattern(literals, tuple(slot.split(".")[0] for _, _, slot in mentions)).fullmatch(text)
+    return match and dict(zip((slot for _, _, slot in mentions), match.groups(), strict=True))
+
+
+def edit(scene: Scene, said: Mapping[str, str], nouns: frozenset[str]) -> Scene:
+    """The scene that the slots of a caption state, everything unsaid left in place; ValueError for an unknown noun."""
+    things = list(scene.things)
+    changes: dict[str, Any] = {}
+    order = None
+    for slot, word in said.items():
+        kind, *where = slot.split(".")
+        if kind == "noun":
+            if word not in nouns:
+                raise ValueError(f"the world has no picture of {word!r}")
+            things[int(where[0])] = replace(things[int(where[0])], noun=word)
+        elif kind in ("colour", "size"):
+            things[int(where[0])] = replace(things[int(where[0])], **{kind: SURFACES[kind][word]})
+        elif kind == "place":
+            changes["place"] = word
+        elif kind == "side":
+            changes["third_after"] = word == "below"
+        elif kind == "relation":
+            first, second = int(where[0]), int(where[1])
+            order = (first, second, _fulfil(SURFACES[kind][word], scene.relation(first, second)))
+    if order:
+        things, changes["axis"] = _arrange(things, *order)
+    return replace(scene, things=tuple(things), **changes)
+
+
+def _arrange(things: list[Thing], first: int, second: int, relation: str) -> tuple[list[Thing], str]:
+    ahead, behind = (first, second) if relation in ("left", "above") else (second, first)
+    axis = relation if relation in ("left", "above") else CONVERSE[relation]
+    return [things[ahead], things[behind], *things[2:]], axis
+
+
+def _fulfil(stated: str, current: str) -> str:
+    """The direction that makes a stated relation true, the present one where it already does."""
+    if stated == "near" or (stated == "beside" and current in ("left", "right")):
+        return current
+    return "left" if stated == "beside" else stated

@@ -1,0 +1,121 @@
+"""Two-tower models behind one small face: `Clip(model, tokenize, preprocess)`, and the registry `MODELS`."""
+
+import re
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
+from importlib.resources import files
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+from torch.nn.functional import normalize
+
+MEAN, STD = 0.5, 0.25  # of the tiny model's pixels, which are drawn, not photographed
+
+
+class WordTokenizer:
+    """Words as tokens: lower-cased words and numbers, anything else dropped, unknown words as one `unknown` token.
+
+    Ids are 0 padding, 1 unknown, the words, then start and end of text, which is the highest, as open_clip's
+    pooling expects.
+    """
+
+    UNKNOWN = 1
+    _word = re.compile(r"[a-z0-9]+")
+
+    def __init__(self, words: Sequence[str], *, vocabulary: int, context: int):
+        if len(words) + 4 > vocabulary:
+            raise ValueError(
+                f"{len(words)} words do not fit a vocabulary of {vocabulary} with four special tokens"
+            )
+        self.words = tuple(words)
+        self.start, self.end = vocabulary - 2, vocabulary - 1
+        self.context = context
+        self._ids = {word: index for index, word in enumerate(self.words, start=2)}
+
+    @classmethod
+    def count(cls, texts: Iterable[str]) -> tuple[str, ...]:
+        """The words of the texts, most frequent first, ties in alphabetical order."""
+        counts = Counter(word for text in texts for word in cls._word.findall(text.lower()))
+        return tuple(sorted(counts, key=lambda word: (-counts[word], word)))
+
+    def __call__(self, texts: Sequence[str]) -> Tensor:
+        """Token ids (B, context); ValueError names a text that is longer than the context."""
+        tokens = torch.zeros(len(texts), self.context, dtype=torch.long)
+        for row, text in enumerate(texts):
+            ids = [self._ids.get(word, self.UNKNOWN) for word in self._word.findall(text.lower())]
+            if len(ids) + 2 > self.context:
+                raise ValueError(f"{len(ids)} words in {text!r}: the model reads {self.context - 2} at most")
+            tokens[row, : len(ids) + 2] = torch.tensor([self.start, *ids, self.end])
+        return tokens
+
+
+@dataclass(frozen=True)
+class Clip:
+    """A model and how it reads texts and pictures.
+
+    `tokenize`: B texts -> token ids (B, L). `preprocess`: pictures (B, H, W, 3) uint8 -> (B, 3, H, W) float32.
+    """
+
+    model: nn.Module
+    tokenize: Callable[[Sequence[str]], Tensor]
+    preprocess: Callable[[np.ndarray], Tensor]
+    description: dict = field(default_factory=dict)
+
+    def encode_image(self, pictures: np.ndarray) -> Tensor:
+        """Unit vectors (B, D) of pictures (B, H, W, 3) uint8."""
+        return normalize(self.model.visual(self.preprocess(pictures)), dim=-1)
+
+    def encode_text(self, tokens: Tensor) -> Tensor:
+        """Unit vectors (B, D) of tokens (B, L), padding cut to the longest text: exact, since the tower is causal."""
+        text = self.model.text
+        length = int(tokens.argmax(dim=-1).max()) + 1
+        tokens = tokens[:, :length]
+        states = text.token_embedding(tokens) + text.positional_embedding[:length]
+        states = text.ln_final(text.transformer(states, attn_mask=text.attn_mask[:length, :length]))
+        pooled = states[torch.arange(len(tokens)), tokens.argmax(dim=-1)]
+        return normalize(pooled @ text.text_projection, dim=-1)
+
+    @property
+    def logit_scale(self) -> Tensor:
+        return self.model.logit_scale.exp()
+
+
+def _initialise(model: nn.Module) -> None:
+    # The usual small positions of the vision tower (std .1) leave spatial relations at chance in so short a
+    # training: the tower must be able to tell places apart from the start.
+    nn.init.normal_(model.visual.positional_embedding, std=1.0)
+    nn.init.normal_(model.text.positional_embedding, std=0.02)
+    transformer = model.visual.transformer
+    width, layers = transformer.width, transformer.layers
+    for block in transformer.resblocks:
+        nn.init.normal_(block.attn.in_proj_weight, std=width**-0.5)
+        nn.init.normal_(block.attn.out_proj.weight, std=(2 * layers * width) ** -0.5)
+        nn.init.normal_(block.mlp.c_fc.weight, std=(2 * width) ** -0.5)
+        nn.init.normal_(block.mlp.c_proj.weight, std=(2 * layers * width) ** -0.5)
+
+
+def _preprocess_drawn(pictures: np.ndarray) -> Tensor:
+    pixels = torch.from_numpy(np.ascontiguousarray(pictures)).permute(0, 3, 1, 2).float()
+    return pixels.div_(255).sub_(MEAN).div_(STD)
+
+
+def slipform_tiny(words: Sequence[str], *, seed: int) -> Clip:
+    """The tiny CLIP of the embedded world: an open_clip configuration of ours, 64-pixel pictures, 0.5 M weights.
+
+    words: the vocabulary, as `WordTokenizer.count` gives it. seed: of the initial weights.
+    """
+    import slipform_core.torchvision_import  # noqa: F401, I001, before open_clip
+    import open_clip
+
+    open_clip.add_model_config(str(files(__package__) / "model_configs"))
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(seed)
+        model = open_clip.create_model("slipform-tiny")
+        _initialise(model)
+    tokenize = WordTokenizer(words, vocabulary=model.vocab_size, context=model.context_length)
+    return Clip(model, tokenize, _preprocess_drawn)
+
+
+MODELS: dict[str, Callable[..., Clip]] = {"slipform-tiny": slipform_tiny}
