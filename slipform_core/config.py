@@ -1,4 +1,6 @@
-"""An experiment is one YAML file: sections without defaults, unknown keys refused, `key=value` changes on top."""
+"""An experiment is one YAML file: sections without defaults, unknown keys refused, `key=value` changes on
+top.
+"""
 
 import difflib
 import hashlib
@@ -45,8 +47,9 @@ class Plant(Section):
     rewriter: str
     editor: str
     top_k: Count
+    attempts: Count
     captions_per_scene: Annotated[int, Field(ge=1, le=5)]
-    shard_records: Count
+    shard_captions: Count
 
 
 class Training(Section):
@@ -94,7 +97,9 @@ class Evaluation(Section):
 
 
 class Gradients(Section):
-    """Batch sizes 2N at which the hard negative's gradient share is measured, and how many batches of each."""
+    """Batch sizes 2N at which the hard negative's gradient share is measured, and how many batches of
+    each.
+    """
 
     pictures: list[Annotated[int, Field(ge=4, multiple_of=2)]]
     batches: Count

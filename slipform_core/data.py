@@ -1,6 +1,7 @@
 """Training data in memory and its batches: every picture once an epoch, one picture once a batch.
 
-P pictures, R records (a caption of a picture, maybe with its hard negative), L tokens a text, B pairs a batch.
+P pictures, R records (a caption of a picture, maybe with its hard negative), L tokens a text, B pairs a
+batch.
 """
 
 from collections.abc import Callable, Iterable, Sequence
@@ -15,7 +16,9 @@ from slipform_core.records import Caption, HardNegative
 
 @dataclass(frozen=True)
 class Batch:
-    """B pairs as the towers read them: pictures (B, H, W, 3) uint8, tokens (B, L), concreteness (B,); negatives or None."""
+    """B pairs as the towers read them: pictures (B, H, W, 3) uint8, tokens (B, L), concreteness (B,);
+    negatives or None.
+    """
 
     pictures: np.ndarray
     tokens: Tensor
@@ -53,8 +56,8 @@ class Pool:
     def batch(self, step: int, size: int, *, seed: int) -> Batch:
         """Batch `step`, a function of its arguments alone, so that a resumed training sees the same batches.
 
-        An epoch is a permutation of the pictures, cut into whole batches; each picture comes with one of its records
-        at random. Raises ValueError when the pool has fewer pictures than a batch.
+        An epoch is a permutation of the pictures, cut into whole batches; each picture comes with one of its
+        records at random. Raises ValueError when the pool has fewer pictures than a batch.
         """
         each = len(self) // size
         if each == 0:
@@ -68,7 +71,9 @@ class Pool:
 
 
 def _starts(image_ids: Sequence[str]) -> np.ndarray:
-    """Where each picture's records begin, and the end; ValueError when a picture's records are not together."""
+    """Where each picture's records begin, and the end; ValueError when a picture's records are not
+    together.
+    """
     starts = [i for i, image in enumerate(image_ids) if i == 0 or image != image_ids[i - 1]]
     if len({image_ids[i] for i in starts}) != len(starts):
         raise ValueError("the records of a picture must follow each other")

@@ -1,10 +1,12 @@
 """Two-tower models behind one small face: `Clip(model, tokenize, preprocess)`, and the registry `MODELS`."""
 
+import logging
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from importlib.resources import files
+from pathlib import Path
 
 import numpy as np
 import torch
@@ -15,7 +17,8 @@ MEAN, STD = 0.5, 0.25  # of the tiny model's pixels, which are drawn, not photog
 
 
 class WordTokenizer:
-    """Words as tokens: lower-cased words and numbers, anything else dropped, unknown words as one `unknown` token.
+    """Words as tokens: lower-cased words and numbers, anything else dropped, unknown words as one `unknown`
+    token.
 
     Ids are 0 padding, 1 unknown, the words, then start and end of text, which is the highest, as open_clip's
     pooling expects.
@@ -55,7 +58,8 @@ class WordTokenizer:
 class Clip:
     """A model and how it reads texts and pictures.
 
-    `tokenize`: B texts -> token ids (B, L). `preprocess`: pictures (B, H, W, 3) uint8 -> (B, 3, H, W) float32.
+    `tokenize`: B texts -> token ids (B, L). `preprocess`: pictures (B, H, W, 3) uint8 -> (B, 3, H, W)
+    float32.
     """
 
     model: nn.Module
@@ -68,7 +72,9 @@ class Clip:
         return normalize(self.model.visual(self.preprocess(pictures)), dim=-1)
 
     def encode_text(self, tokens: Tensor) -> Tensor:
-        """Unit vectors (B, D) of tokens (B, L), padding cut to the longest text: exact, since the tower is causal."""
+        """Unit vectors (B, D) of tokens (B, L), padding cut to the longest text: exact, since the tower is
+        causal.
+        """
         text = self.model.text
         length = int(tokens.argmax(dim=-1).max()) + 1
         tokens = tokens[:, :length]
@@ -102,7 +108,8 @@ def _preprocess_drawn(pictures: np.ndarray) -> Tensor:
 
 
 def slipform_tiny(words: Sequence[str], *, seed: int) -> Clip:
-    """The tiny CLIP of the embedded world: an open_clip configuration of ours, 64-pixel pictures, 0.5 M weights.
+    """The tiny CLIP of the embedded world: an open_clip configuration of ours, 64-pixel pictures, 0.5 M
+    weights.
 
     words: the vocabulary, as `WordTokenizer.count` gives it. seed: of the initial weights.
     """
@@ -112,10 +119,31 @@ def slipform_tiny(words: Sequence[str], *, seed: int) -> Clip:
     open_clip.add_model_config(str(files(__package__) / "model_configs"))
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(seed)
+        logging.disable(logging.WARNING)  # open_clip warns that no weights were loaded: they are made here
         model = open_clip.create_model("slipform-tiny")
+        logging.disable(logging.NOTSET)
         _initialise(model)
     tokenize = WordTokenizer(words, vocabulary=model.vocab_size, context=model.context_length)
     return Clip(model, tokenize, _preprocess_drawn)
+
+
+def save_weights(model: nn.Module, path: Path) -> None:
+    """Write a model's weights as safetensors, whole or not at all."""
+    from safetensors.torch import save_file
+
+    partial = path.with_name(path.name + ".partial")
+    save_file(model.state_dict(), partial)
+    partial.replace(path)
+
+
+def load_weights(model: nn.Module, path: Path) -> None:
+    """Load weights of the same architecture; ValueError names the keys that do not fit."""
+    from safetensors.torch import load_file
+
+    try:
+        model.load_state_dict(load_file(path))
+    except RuntimeError as error:
+        raise ValueError(f"{path} does not fit the model: {error}") from None
 
 
 MODELS: dict[str, Callable[..., Clip]] = {"slipform-tiny": slipform_tiny}

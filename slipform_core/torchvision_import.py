@@ -1,8 +1,8 @@
 """Imports torchvision where its compiled operators do not fit the installed torch (pytorch/vision #9077).
 
-A CPU build of torch beside the registry's torchvision stops at "operator torchvision::nms does not exist". Declaring
-the two schemas is enough for open_clip, timm and diffusers, which never call them. Beside a torchvision that
-works, this module does nothing. Import it before the first of those libraries.
+A CPU build of torch beside the registry's torchvision stops at "operator torchvision::nms does not exist".
+Declaring the two schemas is enough for open_clip, timm and diffusers, which never call them. Beside a
+torchvision that works, this module does nothing. Import it before the first of those libraries.
 """
 
 import sys

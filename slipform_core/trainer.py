@@ -1,4 +1,6 @@
-"""Training: AdamW, warm-up and cosine, gradient clipping, the logit scale clamped; exact resume after a kill."""
+"""Training: AdamW, warm-up and cosine, gradient clipping, the logit scale clamped; exact resume after a
+kill.
+"""
 
 import json
 import math
@@ -8,13 +10,13 @@ from pathlib import Path
 import numpy as np
 import torch
 from torch import Tensor, nn
-from tqdm import tqdm
 
+from slipform_core import progress
 from slipform_core.config import Training
 from slipform_core.data import Batch, Pool
 from slipform_core.gradients import hard_negative_share
 from slipform_core.loss import Margin, Pairs, contrastive_logits
-from slipform_core.models import Clip
+from slipform_core.models import Clip, save_weights
 
 MAX_LOG_SCALE = math.log(100)
 BETAS = (0.9, 0.98)
@@ -49,7 +51,9 @@ def encode(clip: Clip, batch: Batch) -> Pairs:
 
 
 class _Run:
-    """The state of one training and its files: `checkpoint.pt`, `log.jsonl`, at last `weights.safetensors`."""
+    """The state of one training and its files: `checkpoint.pt`, `log.jsonl`, at last
+    `weights.safetensors`.
+    """
 
     def __init__(self, clip: Clip, settings: Training, folder: Path):
         self.clip, self.settings, self.folder = clip, settings, folder
@@ -106,17 +110,17 @@ def train(
 ) -> Path:
     """Train `clip` in place on batches of `pool`; the path of the weights, safetensors.
 
-    objective: a loss of `pairs` and the logit scale. margin: the objective's own, for the logged share of the hard
-    negative. name: on the progress bar. A batch holds `settings.pictures` pictures, half of them hard negatives
-    where the pool has them. `log.jsonl` has a line a step: loss, share, scale, learning rate, gradient norm.
-    A folder with a checkpoint is resumed, to the same weights. Raises ValueError when a batch is larger than the
-    pool, FloatingPointError when the loss is not finite.
+    objective: a loss of `pairs` and the logit scale. margin: the objective's own, for the logged share of the
+    hard negative. name: on the progress bar. A batch holds `settings.pictures` pictures, half of them hard
+    negatives where the pool has them. `log.jsonl` has a line a step: loss, share, scale, learning rate,
+    gradient norm. A folder with a checkpoint is resumed, to the same weights. Raises ValueError when a batch
+    is larger than the pool, FloatingPointError when the loss is not finite.
     """
     run = _Run(clip, settings, folder)
     weights = folder / "weights.safetensors"
     size = settings.pictures if pool.negative_tokens is None else settings.pictures // 2
     clip.model.train()
-    bar = tqdm(initial=run.step, total=settings.steps, desc=name, unit="step", mininterval=1)
+    bar = progress.bar(initial=run.step, total=settings.steps, desc=name, unit="step")
     with (folder / "log.jsonl").open("a") as log, bar:
         while run.step < settings.steps:
             pairs = encode(clip, pool.batch(run.step, size, seed=settings.seed))
@@ -137,11 +141,3 @@ def train(
     save_weights(clip.model, weights)
     (folder / "checkpoint.pt").unlink(missing_ok=True)
     return weights
-
-
-def save_weights(model: nn.Module, path: Path) -> None:
-    from safetensors.torch import save_file
-
-    partial = path.with_name(path.name + ".partial")
-    save_file(model.state_dict(), partial)
-    partial.replace(path)

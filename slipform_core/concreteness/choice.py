@@ -1,6 +1,7 @@
 """Which keyword of a caption becomes the target of its hard negative."""
 
 from collections.abc import Sequence
+from itertools import combinations
 
 import numpy as np
 
@@ -59,3 +60,35 @@ def choose_target(
         return None
     candidates = present[rng.integers(len(present))]
     return candidates[rng.integers(len(candidates))]
+
+
+def choose_swap(caption: str, keywords: Sequence[Keyword], *, rng: np.random.Generator) -> Keyword | None:
+    """Draw two keywords of one role to exchange: objects or attributes, evenly where both have two.
+
+    The keyword returned spans from the first to the second, its lemma is their surface forms joined by "|",
+    its concreteness the mean of theirs (our choice). None when no role has two different covered words.
+    """
+    pairs = [
+        [
+            (one, other)
+            for one, other in combinations(keywords, 2)
+            if one.role == other.role == role
+            and one.text.lower() != other.text.lower()
+            and None not in (one.concreteness, other.concreteness)
+        ]
+        for role in ("object", "attribute")
+    ]
+    present = [candidates for candidates in pairs if candidates]
+    if not present:
+        return None
+    candidates = present[rng.integers(len(present))]
+    one, other = candidates[rng.integers(len(candidates))]
+    return Keyword(
+        text=caption[one.start : other.end],
+        lemma=f"{one.text}|{other.text}",
+        pos=one.pos,
+        start=one.start,
+        end=other.end,
+        concreteness=(one.concreteness + other.concreteness) / 2,
+        role=one.role,
+    )

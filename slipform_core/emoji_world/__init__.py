@@ -1,10 +1,19 @@
 """The embedded world: scenes of OpenMoji pictures, their captions, the picture of a scene."""
 
 from slipform_core.emoji_world.drawing import MissingFont, draw, font_path
-from slipform_core.emoji_world.grammar import captions, edit, read_back
+from slipform_core.emoji_world.grammar import (
+    CAPTIONS,
+    captions,
+    edit,
+    holds,
+    mend_articles,
+    read_back,
+    reword,
+)
 from slipform_core.emoji_world.scenes import Scene, Thing, World
 
 __all__ = [
+    "CAPTIONS",
     "MissingFont",
     "Scene",
     "Thing",
@@ -13,5 +22,8 @@ __all__ = [
     "draw",
     "edit",
     "font_path",
+    "holds",
+    "mend_articles",
     "read_back",
+    "reword",
 ]

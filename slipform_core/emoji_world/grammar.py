@@ -1,13 +1,15 @@
 """Captions of scenes, as varied as people's, and how an edited caption is read back into a scene.
 
 A caption is built of pieces; the pieces that state something are its mentions, spans with a slot such as
-`noun.0`, `colour.1`, `relation.0.1` (thing 0 stands so to thing 1), `side` (of the third thing), `place`, `mood`.
+`noun.0`, `colour.1`, `relation.0.1` (thing 0 stands so to thing 1), `side` (of the third thing), `place`,
+`mood`.
 """
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cache
+from itertools import permutations
 from typing import Any
 
 import numpy as np
@@ -136,9 +138,11 @@ def article(word: str) -> str:
 def captions(
     world: World, split: str, count: int, *, seed: int, forward: float, each: int = CAPTIONS
 ) -> Iterator[Caption]:
-    """`each` captions of every scene of a split, in order; `forward` is how often the left or upper thing comes first.
+    """`each` captions of every scene of a split, in order; `forward` is how often the left or upper thing
+    comes first.
 
-    A caption's `scene` holds the scene and the caption's mentions; `image_path` is None, since a scene is drawn.
+    A caption's `scene` holds the scene and the caption's mentions; `image_path` is None, since a scene is
+    drawn.
     """
     for index in range(count):
         scene = world.scene(split, index, seed=seed)
@@ -150,8 +154,23 @@ def captions(
             yield Caption(f"{split}-{index:06d}", None, text, fields | {"mentions": mentions})
 
 
-def surface(caption: str, mention: Sequence[Any]) -> str:
-    return caption[mention[0] : mention[1]]
+def mend_articles(text: str) -> str:
+    """Make every "a" or "an" agree with the word after it."""
+
+    def agree(match: re.Match[str]) -> str:
+        word = article(match[2])
+        return f"{word.capitalize() if match[1][0] == 'A' else word} {match[2]}"
+
+    return re.sub(r"\b([Aa]n?) (\w+)", agree, text)
+
+
+def reword(caption: Caption, words: Mapping[str, str]) -> str:
+    """The caption with other words in some slots, articles agreeing."""
+    text = caption.text
+    for start, end, slot in sorted(caption.scene["mentions"], reverse=True):
+        if slot in words:
+            text = text[:start] + words[slot] + text[end:]
+    return mend_articles(text)
 
 
 @cache
@@ -170,7 +189,9 @@ def _pattern(literals: tuple[str, ...], kinds: tuple[str, ...]) -> re.Pattern[st
 
 
 def read_back(caption: Caption, text: str) -> dict[str, str] | None:
-    """What an edited caption says in each slot of the original, or None when it is no edit of that caption."""
+    """What an edited caption says in each slot of the original, or None when it is no edit of that
+    caption.
+    """
     mentions = caption.scene["mentions"]
     edges = [0, *(edge for start, end, _ in mentions for edge in (start, end)), len(caption.text)]
     literals = tuple(caption.text[a:b] for a, b in zip(edges[::2], edges[1::2], strict=True))
@@ -179,7 +200,9 @@ def read_back(caption: Caption, text: str) -> dict[str, str] | None:
 
 
 def edit(scene: Scene, said: Mapping[str, str], nouns: frozenset[str]) -> Scene:
-    """The scene that the slots of a caption state, everything unsaid left in place; ValueError for an unknown noun."""
+    """The scene that the slots of a caption state, everything unsaid left in place; ValueError for an unknown
+    noun.
+    """
     things = list(scene.things)
     changes: dict[str, Any] = {}
     order = None
@@ -214,3 +237,33 @@ def _fulfil(stated: str, current: str) -> str:
     if stated == "near" or (stated == "beside" and current in ("left", "right")):
         return current
     return "left" if stated == "beside" else stated
+
+
+def holds(scene: Scene, said: Mapping[str, str]) -> bool:
+    """Whether some reading of a caption's slots is true of the scene: the names of the things are free.
+
+    "a dog and a cup" is true of a cup and a dog; what has no visible referent is not looked at.
+    """
+    every = range(len(scene.things))
+    return any(
+        all(_true(scene, order, slot.split("."), word) for slot, word in said.items())
+        for order in permutations(every)
+    )
+
+
+def _true(scene: Scene, order: Sequence[int], slot: Sequence[str], word: str) -> bool:
+    kind, where = slot[0], [order[int(index)] for index in slot[1:]]
+    if kind == "noun":
+        return scene.things[where[0]].noun == word
+    if kind in ("colour", "size"):
+        return getattr(scene.things[where[0]], kind) == SURFACES[kind][word]
+    if kind == "place":
+        return scene.place == word
+    if kind == "side":
+        return order[2] == 2 and scene.third_after == (word == "below")
+    if kind == "relation":
+        stated = SURFACES[kind][word]
+        if stated == "near":
+            return True
+        return max(where) < 2 and _fulfil(stated, scene.relation(*where)) == scene.relation(*where)
+    return True

@@ -1,8 +1,8 @@
 """The words of the embedded world: what each shows in the picture, if anything.
 
-Every word is an entry of Brysbaert's norms. Nouns are OpenMoji pictures (`nouns.csv`: noun, Unicode code point),
-the first ones chosen to look unlike each other at 22 pixels. Moods, media and verbs have no visible referent:
-that is the world's modelling assumption, not a finding.
+Every word is an entry of Brysbaert's norms. Nouns are OpenMoji pictures (`nouns.csv`: noun, Unicode code
+point), the first ones chosen to look unlike each other at 22 pixels. Moods, media and verbs have no visible
+referent: that is the world's modelling assumption, not a finding.
 """
 
 import csv
@@ -28,6 +28,19 @@ PLACES = {
     "asphalt": (70, 70, 75),
 }
 SIZES = ("small", "large")
+MOODS = (
+    "strange",
+    "odd",
+    "simple",
+    "mysterious",
+    "lovely",
+    "boring",
+    "ordinary",
+    "pleasant",
+    "weird",
+    "peaceful",
+    "interesting",
+)
 CONVERSE = {"left": "right", "right": "left", "above": "below", "below": "above"}
 
 # kind -> surface form -> the value it states of the scene, None for a word without a visible referent
@@ -57,11 +70,9 @@ SURFACES: dict[str, dict[str, str | None]] = {
         "near": "near",
     },
     "side": {"above": "above", "below": "below"},
-    "mood": dict.fromkeys(
-        "strange odd simple mysterious lovely boring ordinary pleasant weird peaceful interesting".split()
-    ),
-    "medium": dict.fromkeys("picture image scene view photo".split()),
-    "verb": dict.fromkeys("sits stands appears remains".split()),
+    "mood": dict.fromkeys(MOODS),
+    "medium": dict.fromkeys(["picture", "image", "scene", "view", "photo"]),
+    "verb": dict.fromkeys(["appears", "remains", "hangs"]),
 }
 
 

@@ -1,0 +1,201 @@
+"""The experiment, as the paper's method section tells it: world, hard negatives, pretraining, arms, scores.
+
+Every stage is a function of the experiment, kept in a folder by its fingerprint; a stage asks for the stages
+it stands on, so that any of them can be called alone, by a notebook for instance.
+"""
+
+import json
+import time
+from dataclasses import asdict
+from functools import partial
+from pathlib import Path
+
+from slipform_core import executors, results, summaries
+from slipform_core.config import Arm, Experiment, fingerprint
+from slipform_core.stages import code, stage
+
+BASE = "base"
+
+
+def run(experiment: Experiment, *, run: Path, stages: Path, jobs: int, command: str) -> None:
+    """Run all stages, `jobs` processes at a time, and write the run's results files.
+
+    run: the run's folder, for `results/`. stages: where stages are kept, shared by runs. command: how to make
+    the results again, printed in them.
+    """
+    started = time.monotonic()
+    choices = sorted({arm.negatives for arm in experiment.arms.values() if arm.negatives})
+    first = [partial(pretrain, experiment, stages), partial(words, experiment, stages)]
+    executors.run_all([*first, *(partial(plant, experiment, stages, choice) for choice in choices)], jobs)
+    arms = [partial(score, experiment, stages, arm) for arm in (*experiment.arms, BASE)]
+    executors.run_all([*arms, partial(gradients, experiment, stages)], jobs)
+    made = results.provenance(
+        command=command,
+        config=experiment.model_dump(),
+        fingerprint=fingerprint(experiment, code("slipform_core.experiment")),
+        seconds=time.monotonic() - started,
+    )
+    for name, values in summaries.every(experiment, stages, choices).items():
+        results.write(run / "results", results.Result(name, experiment.profile, values, made))
+
+
+def words(experiment: Experiment, stages: Path) -> Path:
+    """Keywords of the training captions and what the norms say of them; `words.json`."""
+    depends = (experiment.seed, experiment.world, code("slipform_core.summaries"))
+    return stage(stages, "words", *depends, make=partial(_words, experiment))
+
+
+def _words(experiment: Experiment, folder: Path) -> None:
+    from slipform_core.concreteness import Norms, extract_keywords_batch
+    from slipform_core.sources import WorldSource
+
+    captions = [caption.text for caption in WorldSource(experiment).captions("train", each=1)]
+    keywords = extract_keywords_batch(captions, Norms.load("brysbaert"))
+    results.write_text(folder / "words.json", json.dumps(summaries.words(keywords)))
+
+
+def plant(experiment: Experiment, stages: Path, choice: str) -> Path:
+    """ConcreteBatch for one choice of the target word: shards and manifest."""
+    code_hash = code("slipform_core.concrete_plant") + code("slipform_core.sources")
+    depends = (choice, experiment.seed, experiment.world, experiment.plant, code_hash)
+    return stage(stages, f"negatives-{choice}", *depends, make=partial(_plant, experiment, choice))
+
+
+def _plant(experiment: Experiment, choice: str, folder: Path) -> None:
+    from slipform_core.concrete_plant import SWAP, ConcretePlant
+    from slipform_core.concreteness import Norms
+    from slipform_core.editors import EDITORS
+    from slipform_core.rewriters import REWRITERS
+    from slipform_core.sources import WorldSource
+
+    source, settings = WorldSource(experiment), experiment.plant
+    rewriter = SWAP if choice == SWAP else settings.rewriter
+    concrete_plant = ConcretePlant(
+        norms=Norms.load("brysbaert"),
+        choose=choice,
+        rewriter=REWRITERS[rewriter](source.world),
+        editor=EDITORS[settings.editor](source.world),
+        picture=source.picture,
+        top_k=settings.top_k,
+        attempts=settings.attempts,
+        seed=experiment.seed,
+    )
+    captions = source.captions("train", each=settings.captions_per_scene)
+    concrete_plant.run(captions, out=folder, shard_captions=settings.shard_captions)
+
+
+def pretrain(experiment: Experiment, stages: Path) -> Path:
+    """The base model: plain pairs of the pretraining scenes, InfoNCE; `weights.safetensors` and
+    `words.json`.
+    """
+    code_hash = code("slipform_core.trainer") + code("slipform_core.sources")
+    depends = (experiment.seed, experiment.world, experiment.model, experiment.pretrain, code_hash)
+    return stage(stages, BASE, *depends, make=partial(_pretrain, experiment))
+
+
+def _pretrain(experiment: Experiment, folder: Path) -> None:
+    from slipform_core import loss, trainer
+    from slipform_core.data import caption_pool
+    from slipform_core.models import MODELS, WordTokenizer
+    from slipform_core.sources import WorldSource
+
+    source = WorldSource(experiment)
+    captions = list(source.captions("pretrain"))
+    vocabulary = WordTokenizer.count(caption.text for caption in captions)
+    results.write_text(folder / "words.json", json.dumps(vocabulary))
+    clip = MODELS[experiment.model](vocabulary, seed=experiment.pretrain.seed)
+    pool = caption_pool(captions, source.picture, clip.tokenize)
+    trainer.train(clip, pool, loss.info_nce, experiment.pretrain, folder=folder, name=BASE)
+
+
+def load(experiment: Experiment, stages: Path, arm: str):
+    """The trained model of an arm, or of the base."""
+    from slipform_core.models import MODELS, load_weights
+
+    vocabulary = json.loads((pretrain(experiment, stages) / "words.json").read_text())
+    clip = MODELS[experiment.model](vocabulary, seed=experiment.pretrain.seed)
+    load_weights(clip.model, trained(experiment, stages, arm) / "weights.safetensors")
+    return clip
+
+
+def fine_tune(experiment: Experiment, stages: Path, arm: str) -> Path:
+    """One arm: the base, trained on with its negatives and its loss; as many pictures seen as any other
+    arm.
+    """
+    settings = experiment.arms[arm]
+    stands_on = [pretrain(experiment, stages).name, code("slipform_core.trainer")]
+    if settings.negatives:
+        stands_on.append(plant(experiment, stages, settings.negatives).name)
+    else:
+        stands_on.append(fingerprint(experiment.plant))
+    depends = (settings, experiment.train, stands_on)
+    return stage(stages, f"arm-{arm}", *depends, make=partial(_fine_tune, experiment, stages, arm))
+
+
+def _fine_tune(experiment: Experiment, stages: Path, arm: str, folder: Path) -> None:
+    from slipform_core import trainer
+    from slipform_core.data import caption_pool, negative_pool
+    from slipform_core.shards import read_samples
+    from slipform_core.sources import WorldSource
+
+    settings = experiment.arms[arm]
+    clip = load(experiment, stages, BASE)
+    if settings.negatives:
+        samples = read_samples(plant(experiment, stages, settings.negatives))
+        triples = ((sample.record, sample.picture, sample.negative_picture) for sample in samples)
+        pool = negative_pool(triples, clip.tokenize)
+    else:
+        source = WorldSource(experiment)
+        captions = list(source.captions("train", each=experiment.plant.captions_per_scene))
+        pool = caption_pool(captions, source.picture, clip.tokenize)
+    objective, margin = objective_of(settings)
+    trainer.train(clip, pool, objective, experiment.train, folder=folder, name=arm, margin=margin)
+
+
+def objective_of(arm: Arm):
+    """The loss of an arm as a function of pairs and logit scale, and its margin or None."""
+    from slipform_core import loss
+
+    if arm.margin is None:
+        return loss.LOSSES[arm.loss], None
+    margin = loss.fermi_dirac_margin(**arm.margin.model_dump())
+    return partial(loss.LOSSES[arm.loss], margin=margin), margin
+
+
+def trained(experiment: Experiment, stages: Path, arm: str) -> Path:
+    """The folder of an arm's weights and log, or of the base's."""
+    return pretrain(experiment, stages) if arm == BASE else fine_tune(experiment, stages, arm)
+
+
+def score(experiment: Experiment, stages: Path, arm: str) -> Path:
+    """The scores of an arm, or of the base, on the world's benchmark; `scores.json`."""
+    weights = trained(experiment, stages, arm).name
+    depends = (weights, experiment.evaluation, experiment.world, code("slipform_core.evaluation"))
+    return stage(stages, f"scores-{arm}", *depends, make=partial(_score, experiment, stages, arm))
+
+
+def _score(experiment: Experiment, stages: Path, arm: str, folder: Path) -> None:
+    from slipform_core.benchmarks import BENCHMARKS
+    from slipform_core.evaluation import evaluate
+
+    benchmark = BENCHMARKS["world"](experiment)
+    clip = load(experiment, stages, arm)
+    scores = evaluate(clip, benchmark, batch=experiment.evaluation.batch)
+    results.write_text(folder / "scores.json", json.dumps([asdict(score) for score in scores]))
+
+
+def gradients(experiment: Experiment, stages: Path) -> Path:
+    """The hard negative's gradient share against batch size at the base's features; `shares.json`."""
+    choices = sorted({arm.negatives for arm in experiment.arms.values() if arm.negatives})
+    stands_on = [plant(experiment, stages, choice).name for choice in choices]
+    code_hash = code("slipform_core.gradients") + code("slipform_core.summaries")
+    depends = (pretrain(experiment, stages).name, stands_on, experiment.gradients, experiment.seed, code_hash)
+    return stage(stages, "gradients", *depends, make=partial(_gradients, experiment, stages, choices))
+
+
+def _gradients(experiment: Experiment, stages: Path, choices: list[str], folder: Path) -> None:
+    clip = load(experiment, stages, BASE)
+    shares = {
+        choice: summaries.shares(experiment, clip, plant(experiment, stages, choice)) for choice in choices
+    }
+    results.write_text(folder / "shares.json", json.dumps(shares))

@@ -1,0 +1,116 @@
+"""Rewriters: from a caption and the keyword to change, a caption that is no longer true.
+
+A `Rewriter` has a `version`, `rewrite(captions, keywords, seed=...) -> list[str]`, which answers with the
+caption unchanged where it can do nothing, and `fault(caption, negative) -> str | None`, which says why a
+rewriting is no hard negative, as far as the rewriter can know.
+"""
+
+import hashlib
+from collections.abc import Callable, Sequence
+from typing import Protocol
+
+import numpy as np
+
+from slipform_core.emoji_world import Scene, World, edit, holds, mend_articles, read_back, reword
+from slipform_core.emoji_world.lexicon import CONVERSE, SURFACES
+from slipform_core.records import Caption, Keyword
+
+INVISIBLE = ("mood", "medium", "verb")
+
+
+class Rewriter(Protocol):
+    version: str
+
+    def rewrite(
+        self, captions: Sequence[Caption], keywords: Sequence[Keyword], *, seed: int
+    ) -> list[str]: ...
+
+    def fault(self, caption: Caption, negative: str) -> str | None: ...
+
+
+def record_rng(caption: Caption, seed: int) -> np.random.Generator:
+    """A generator of the record's own, so that it is rewritten alike alone and in any batch."""
+    key = f"{seed}|{caption.image_id}|{caption.text}"
+    return np.random.default_rng(int.from_bytes(hashlib.sha256(key.encode()).digest()[:8], "big"))
+
+
+class _WorldRewriter:
+    """What the rewriters of the embedded world share: the world itself says when a caption is still true."""
+
+    def __init__(self, world: World):
+        self.world = world
+        self.nouns = frozenset(world.nouns)
+
+    def fault(self, caption: Caption, negative: str) -> str | None:
+        """ "no edit of the caption", "still true" or "held out" (a composition that is kept for the test)."""
+        said, now = read_back(caption, caption.text), read_back(caption, negative)
+        if now is None:
+            return "no edit of the caption"
+        changed = {slot.split(".")[0] for slot in said if said[slot] != now[slot]}
+        if changed <= set(INVISIBLE):
+            return (
+                None  # the modelling assumption: such a word has no visible referent, and counts as changed
+            )
+        scene = Scene.from_json(caption.scene)
+        if holds(scene, now):
+            return "still true"
+        return "held out" if self.world.held_out(edit(scene, now, self.nouns)) else None
+
+
+class GrammarRewriter(_WorldRewriter):
+    """Replaces the keyword by a sibling of the same kind that the caption's picture does not show."""
+
+    version = "grammar@1"
+
+    def rewrite(self, captions: Sequence[Caption], keywords: Sequence[Keyword], *, seed: int) -> list[str]:
+        return [self._one(*pair, seed) for pair in zip(captions, keywords, strict=True)]
+
+    def _one(self, caption: Caption, keyword: Keyword, seed: int) -> str:
+        mentions = [m for m in caption.scene["mentions"] if m[0] < keyword.end and keyword.start < m[1]]
+        if not mentions:
+            return caption.text
+        start, end, slot = mentions[-1]  # a bigram such as "black sheep" is changed at its head
+        text = caption.text
+        for word in record_rng(caption, seed).permutation(self.siblings(caption, slot, text[start:end])):
+            text = reword(caption, {slot: str(word)})
+            if not self.fault(caption, text):
+                break
+        return text
+
+    def siblings(self, caption: Caption, slot: str, said: str) -> list[str]:
+        """The words that may stand in a slot instead: the same kind, another meaning."""
+        scene = Scene.from_json(caption.scene)
+        kind = slot.split(".")[0]
+        if kind == "noun":
+            shown = {thing.noun for thing in scene.things}
+            return [noun for noun in self.world.nouns if noun not in shown]
+        if kind == "colour":
+            shown = {thing.colour for thing in scene.things}
+            return [colour for colour in SURFACES["colour"] if colour not in shown]
+        if kind in INVISIBLE:
+            return [word for word in SURFACES[kind] if word != said]
+        means = SURFACES[kind][said]
+        others = [word for word, meaning in SURFACES[kind].items() if meaning != means]
+        if kind != "relation":
+            return others
+        # A third thing leaves no room to turn the pair, only to exchange it; "near" is hardly ever false.
+        allowed = {CONVERSE.get(means)} if len(scene.things) == 3 else set(CONVERSE)
+        return [word for word in others if SURFACES[kind][word] in allowed]
+
+
+class SwapRewriter(_WorldRewriter):
+    """Exchanges the two words at the ends of the keyword, as `choose_swap` gives it."""
+
+    version = "swap@1"
+
+    def rewrite(self, captions: Sequence[Caption], keywords: Sequence[Keyword], *, seed: int) -> list[str]:
+        return [self._one(*pair) for pair in zip(captions, keywords, strict=True)]
+
+    def _one(self, caption: Caption, keyword: Keyword) -> str:
+        first, second = keyword.lemma.split("|")
+        between = keyword.text[len(first) : len(keyword.text) - len(second)]
+        swapped = f"{second}{between}{first}"
+        return mend_articles(caption.text[: keyword.start] + swapped + caption.text[keyword.end :])
+
+
+REWRITERS: dict[str, Callable[[World], Rewriter]] = {"grammar": GrammarRewriter, "swap": SwapRewriter}

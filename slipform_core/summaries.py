@@ -1,0 +1,159 @@
+"""What a run's results files say: plain values gathered from the stages' folders."""
+
+import json
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from slipform_core.config import Experiment
+from slipform_core.records import ROLES, Keyword
+from slipform_core.shards import read_manifest, read_samples
+from slipform_core.stages import seconds
+
+BINS = np.arange(1.0, 5.01, 0.25)  # of concreteness, 1..5
+EXAMPLES = 12
+
+
+def words(captions: Sequence[Sequence[Keyword]]) -> dict[str, Any]:
+    """Coverage by the norms, counts by role, and the distribution of concreteness of the keywords of
+    captions.
+    """
+    keywords = [keyword for words in captions for keyword in words]
+    missing = Counter(word.lemma.lower() for word in keywords if word.concreteness is None)
+    return {
+        "captions": len(captions),
+        "keywords": len(keywords),
+        "covered": len(keywords) - missing.total(),
+        "uncovered": dict(missing.most_common(20)),
+        "roles": {role: _concreteness(word for word in keywords if word.role == role) for role in ROLES},
+    }
+
+
+def _concreteness(keywords: Iterable[Keyword]) -> dict[str, Any]:
+    values = np.array([word.concreteness for word in keywords if word.concreteness is not None])
+    if not len(values):
+        return {"count": 0}
+    return {
+        "count": len(values),
+        "mean": round(float(values.mean()), 4),
+        "concrete": round(float((values >= 4).mean()), 4),
+        "histogram": np.histogram(values, BINS)[0].tolist(),
+    }
+
+
+def negatives(folder: Path) -> dict[str, Any]:
+    """What ConcretePlant kept and rejected, by reason and by role, with the first records as examples."""
+    manifest = read_manifest(folder)
+    rejected = sum((Counter(shard.rejected) for shard in manifest), Counter())
+    records = [sample.record for sample in read_samples(folder)]
+    return {
+        "captions": sum(shard.captions for shard in manifest),
+        "kept": len(records),
+        "rejected": dict(rejected.most_common()),
+        "roles": {
+            role: _concreteness(record.keyword for record in records if record.keyword.role == role)
+            for role in ROLES
+        },
+        "all": _concreteness(record.keyword for record in records),
+        "folder": str(folder),
+        "seconds": seconds(folder),
+    }
+
+
+def training(folder: Path, pictures: int) -> dict[str, Any]:
+    """The curves of a training, a point a step, and what it took."""
+    log = [json.loads(line) for line in (folder / "log.jsonl").read_text().splitlines()]
+    curves = {key: [round(line[key], 5) for line in log] for key in log[0] if key != "step"}
+    last = {key: round(float(np.mean(values[-50:])), 4) for key, values in curves.items()}
+    return {
+        "steps": len(log),
+        "pictures": len(log) * pictures,
+        "seconds": seconds(folder),
+        "last": last,
+        "curves": curves,
+    }
+
+
+def shares(experiment: Experiment, clip: Any, folder: Path) -> dict[str, Any]:
+    """Share of the hard negative at the features of `clip`, for each 2N, under InfoNCE and under each arm's
+    margin.
+    """
+    import torch
+
+    from slipform_core.gradients import share_against_batch
+    from slipform_core.loss import fermi_dirac_margin
+
+    settings = experiment.gradients
+    features, concreteness = _features(clip, folder, experiment.evaluation.batch, 4 * max(settings.pictures))
+    margins = {
+        name: fermi_dirac_margin(**arm.margin.model_dump())
+        for name, arm in experiment.arms.items()
+        if arm.margin is not None
+    }
+    return {
+        name: [
+            share._asdict()
+            for share in share_against_batch(
+                *features,
+                logit_scale=clip.logit_scale.item(),
+                pictures=settings.pictures,
+                batches=settings.batches,
+                generator=torch.Generator().manual_seed(experiment.seed),
+                margin=margin,
+                concreteness=concreteness,
+            )
+        ]
+        for name, margin in {"info_nce": None, **margins}.items()
+    }
+
+
+def _features(clip: Any, folder: Path, batch: int, count: int):
+    """Unit vectors of pictures, captions, negative pictures and negative captions of the first records."""
+    import torch
+
+    from slipform_core.data import negative_pool
+
+    samples = [sample for _, sample in zip(range(count), read_samples(folder), strict=False)]
+    pool = negative_pool(((s.record, s.picture, s.negative_picture) for s in samples), clip.tokenize)
+    # One record a picture, so that no picture meets itself in a batch.
+    rows = pool.first[:-1]
+    parts: list[list[torch.Tensor]] = [[], [], [], []]
+    with torch.inference_mode():
+        for start in range(0, len(pool), batch):
+            pictures = np.arange(start, min(start + batch, len(pool)))
+            taken = pool.take(pictures, rows[pictures])
+            parts[0].append(clip.encode_image(taken.pictures))
+            parts[1].append(clip.encode_text(taken.tokens))
+            parts[2].append(clip.encode_image(taken.negative_pictures))
+            parts[3].append(clip.encode_text(taken.negative_tokens))
+    return [torch.cat(part) for part in parts], pool.concreteness[torch.from_numpy(rows)]
+
+
+def scores(path: Path) -> dict[str, Any]:
+    """Scores as subset -> metric -> value, count and standard error."""
+    tree: dict[str, Any] = {}
+    for score in json.loads(path.read_text()):
+        value = {key: score[key] for key in ("value", "count", "stderr")}
+        tree.setdefault(score["subset"], {})[score["metric"]] = value
+    return tree
+
+
+def every(experiment: Experiment, stages: Path, choices: Sequence[str]) -> dict[str, dict[str, Any]]:
+    """The values of all results files of a run, by name; its stages must stand."""
+    from slipform_core import experiment as spine
+
+    arms = (spine.BASE, *experiment.arms)
+    trained = {arm: spine.trained(experiment, stages, arm) for arm in arms}
+    pictures = {
+        arm: (experiment.pretrain if arm == spine.BASE else experiment.train).pictures for arm in arms
+    }
+    return {
+        "words": json.loads((spine.words(experiment, stages) / "words.json").read_text()),
+        "negatives": {choice: negatives(spine.plant(experiment, stages, choice)) for choice in choices},
+        "training": {arm: training(trained[arm], pictures[arm]) for arm in arms},
+        "composition": {arm: scores(spine.score(experiment, stages, arm) / "scores.json") for arm in arms},
+        "gradients": json.loads((spine.gradients(experiment, stages) / "shares.json").read_text()),
+    }
