@@ -1,7 +1,9 @@
 # %% [markdown]
 # # Training
 #
-# Every arm starts from the same pretrained base and sees the same number of pictures.
+# Every arm starts from the same base, which was pretrained on plain pairs, and sees the same number of pictures; where
+# there are hard negatives, half of the pictures are those. AdamW, warm-up and cosine, gradients clipped, the logit scale
+# kept at 100 or below.
 
 # %% tags=["remove-cell"]
 import matplotlib.pyplot as plt
@@ -13,17 +15,51 @@ figures.theme()
 
 # %% tags=["parameters", "remove-cell"]
 run = "build/runs/mini"
-window = 10
+window = 20
 
 # %% tags=["hide-input"]
 training = tables.open_run(run).result("training").values
+arms = [arm for arm in training if arm != "base"]
 colours = figures.palette(list(training))
-figure, axes = plt.subplots()
-for arm, log in training.items():
-    loss = pd.Series(log["loss"], index=log["step"]).rolling(window, min_periods=1).mean()
-    axes.plot(loss, label=arm, color=colours[arm])
-axes.set(xlabel="step", ylabel=f"loss, mean of {window} steps", title="Training curves")
-axes.legend()
+rows = {arm: {"steps": log["steps"], "pictures seen": log["pictures"], "seconds": round(log["seconds"])} | log["last"]
+        for arm, log in training.items()}
+columns = {"loss": "loss", "share": "share", "scale": "logit scale"}
+pd.DataFrame(rows).T[["steps", "pictures seen", "seconds", *columns]].rename(columns=columns).astype(
+    {"steps": int, "pictures seen": int, "seconds": int}
+).round(3)
+
+# %% [markdown]
+# Loss, share and scale are means of the last 50 steps.
+#
+# ## Curves
+#
+# Losses with and without hard negatives, or with a margin, are not comparable in height: the rows of the softmax hold
+# other things. Their shapes are. The share of the hard negative is the one of the arm's own loss, margin included.
+
+# %% tags=["hide-input"]
+figure, panels = plt.subplots(2, 2, figsize=(7.6, 6.0), sharex=True)
+titles = {"loss": "Loss", "share": "Hard negative's share", "scale": "Logit scale", "learning_rate": "Learning rate"}
+for (key, title), axes in zip(titles.items(), panels.flat, strict=True):
+    for arm in arms:
+        if key in training[arm]["curves"]:
+            curve = pd.Series(training[arm]["curves"][key]).rolling(window, min_periods=1).mean()
+            axes.plot(curve, label=arm, color=colours[arm])
+    axes.set_title(title)
+for axes in panels[1]:
+    axes.set_xlabel("step")
+figure.legend(*panels[0, 0].get_legend_handles_labels(), loc="outside lower center", ncols=2)
+plt.show()
+
+# %% [markdown]
+# ```{remake}
+# ```
+#
+# The base's own pretraining:
+
+# %% tags=["hide-input"]
+figure, axes = plt.subplots(figsize=(7.2, 3.0))
+axes.plot(pd.Series(training["base"]["curves"]["loss"]).rolling(window, min_periods=1).mean(), color=colours["base"])
+axes.set(xlabel="step", ylabel=f"loss, mean of {window} steps", title="Pretraining", ylim=(0, None))
 plt.show()
 
 # %% [markdown]

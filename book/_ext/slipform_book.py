@@ -58,8 +58,8 @@ class Claims(SphinxDirective):
 
     def run(self) -> list[nodes.Node]:
         ledger = Path(self.env.srcdir) / "book" / "claims.yml"
-        run = tables.open_run(RUN)
         try:
+            run = tables.open_run(RUN)
             rows = [self._row(claim, claims.judge(claim, run)) for claim in claims.load(ledger)]
         except WRONG as error:
             return [self.state.document.reporter.error(f"claims: {error}", line=self.lineno)]
