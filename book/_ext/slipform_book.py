@@ -106,22 +106,37 @@ class Statistics(SphinxDirective):
             parameters = ", ".join(f"{name} = {value!r}" for name, value in made["parameters"].items())
             when = made["start_time"][:16].replace("T", " ")
             rows.append([path.stem, f"{made['duration']:.1f}", when, [nodes.literal("", parameters)]])
-        columns = {"Notebook": 22, "Seconds": 10, "Executed (UTC)": 20, "Parameters": 48}
+        columns = {"Notebook": 24, "Seconds": 12, "Executed (UTC)": 26, "Parameters": 38}
         return [table("statistics", columns, rows)]
 
 
 class Provenance(SphinxDirective):
-    """How each results file of this run was made: seconds, fingerprint, command, versions."""
+    """How the results files of this run were made; one table, as they are made together."""
 
     def run(self) -> list[nodes.Node]:
-        run, rows = tables.open_run(RUN), []
-        for path in sorted((run.folder / "results" / run.profile).glob("*.json")):
-            made = run.result(path.stem).made
-            versions = ", ".join(f"{name} {number}" for name, number in made["versions"].items())
-            command = [nodes.literal("", made["command"])]
-            rows.append([path.name, f"{made['seconds']:.1f}", made["fingerprint"], command, versions])
-        columns = {"Results file": 18, "Seconds": 10, "Fingerprint": 14, "Command": 28, "Versions": 30}
-        return [table("provenance", columns, rows)]
+        try:
+            run = tables.open_run(RUN)
+        except results.MissingResult as error:
+            return [self.state.document.reporter.error(f"provenance: {error}", line=self.lineno)]
+        names = sorted(path.stem for path in (run.folder / "results" / run.profile).glob("*.json"))
+        made: dict[str, list[str]] = {}
+        for name in names:
+            made.setdefault(json.dumps(run.result(name).made), []).append(f"{name}.json")
+        columns = {"What": 20, "How": 80}
+        return [
+            table("provenance", columns, self._rows(json.loads(how), files)) for how, files in made.items()
+        ]
+
+    def _rows(self, made: dict[str, Any], files: list[str]) -> list[list[Cell]]:
+        listed = {key: ", ".join(f"{k} {v}" for k, v in made[key].items()) for key in ("versions", "machine")}
+        return [
+            ["files", ", ".join(files)],
+            ["command", [nodes.literal("", made["command"])]],
+            ["seconds", f"{made['seconds']:.1f}, without the stages that stood from before"],
+            ["fingerprint", [nodes.literal("", made["fingerprint"])]],
+            ["versions", listed["versions"]],
+            ["machine", listed["machine"]],
+        ]
 
 
 def copy_mathjax(app: Sphinx) -> None:
