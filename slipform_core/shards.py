@@ -17,8 +17,8 @@ from pathlib import Path
 import numpy as np
 from PIL import Image
 
+from slipform_core.files import write_text
 from slipform_core.records import HardNegative
-from slipform_core.results import write_text
 
 MANIFEST = "manifest.jsonl"
 PNG_LEVEL = 0  # noise does not compress: 12.4 kB instead of 11.7, written and read in a fraction of the time

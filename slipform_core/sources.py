@@ -10,7 +10,7 @@ from slipform_core.config import Experiment
 from slipform_core.records import Caption
 
 
-def picture(caption: Caption, *, side: int) -> np.ndarray:
+def picture(caption: Caption, *, side: int = 64) -> np.ndarray:
     """The picture (side, side, 3) uint8 of a caption's scene: one image id, one picture, always the same."""
     scene = emoji_world.Scene.from_json(caption.scene)
     return emoji_world.draw(scene, side=side, seed=scene.seed)

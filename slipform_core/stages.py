@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from slipform_core.config import fingerprint
-from slipform_core.results import write_text
+from slipform_core.files import write_text
 
 PACKAGE = __package__
 DONE = "done.json"

@@ -17,17 +17,17 @@ BINS = np.arange(1.0, 5.01, 0.25)  # of concreteness, 1..5
 EXAMPLES = 12
 
 
-def words(captions: Sequence[Sequence[Keyword]]) -> dict[str, Any]:
-    """Coverage by the norms, counts by role, and the distribution of concreteness of the keywords of
-    captions.
-    """
+def words(captions: Sequence[Sequence[Keyword]], norms: int) -> dict[str, Any]:
+    """Of the keywords of captions: coverage by the norms, which have `norms` entries, counts, concreteness."""
     keywords = [keyword for words in captions for keyword in words]
     missing = Counter(word.lemma.lower() for word in keywords if word.concreteness is None)
     return {
+        "norms": norms,
         "captions": len(captions),
         "keywords": len(keywords),
         "covered": len(keywords) - missing.total(),
         "uncovered": dict(missing.most_common(20)),
+        "bins": BINS.tolist(),
         "roles": {role: _concreteness(word for word in keywords if word.role == role) for role in ROLES},
     }
 
@@ -93,21 +93,21 @@ def shares(experiment: Experiment, clip: Any, folder: Path) -> dict[str, Any]:
         for name, arm in experiment.arms.items()
         if arm.margin is not None
     }
-    return {
-        name: [
-            share._asdict()
-            for share in share_against_batch(
-                *features,
-                logit_scale=clip.logit_scale.item(),
-                pictures=settings.pictures,
-                batches=settings.batches,
-                generator=torch.Generator().manual_seed(experiment.seed),
-                margin=margin,
-                concreteness=concreteness,
-            )
-        ]
-        for name, margin in {"info_nce": None, **margins}.items()
-    }
+    by_loss = {}
+    for name, margin in {"info_nce": None, **margins}.items():
+        measured = share_against_batch(
+            *features,
+            logit_scale=clip.logit_scale.item(),
+            pictures=settings.pictures,
+            batches=settings.batches,
+            generator=torch.Generator().manual_seed(experiment.seed),
+            margin=margin,
+            concreteness=concreteness,
+        )
+        by_loss[name] = {
+            str(share.pictures): {"mean": share.mean, "stderr": share.stderr} for share in measured
+        }
+    return by_loss
 
 
 def _features(clip: Any, folder: Path, batch: int, count: int):
@@ -139,21 +139,3 @@ def scores(path: Path) -> dict[str, Any]:
         value = {key: score[key] for key in ("value", "count", "stderr")}
         tree.setdefault(score["subset"], {})[score["metric"]] = value
     return tree
-
-
-def every(experiment: Experiment, stages: Path, choices: Sequence[str]) -> dict[str, dict[str, Any]]:
-    """The values of all results files of a run, by name; its stages must stand."""
-    from slipform_core import experiment as spine
-
-    arms = (spine.BASE, *experiment.arms)
-    trained = {arm: spine.trained(experiment, stages, arm) for arm in arms}
-    pictures = {
-        arm: (experiment.pretrain if arm == spine.BASE else experiment.train).pictures for arm in arms
-    }
-    return {
-        "words": json.loads((spine.words(experiment, stages) / "words.json").read_text()),
-        "negatives": {choice: negatives(spine.plant(experiment, stages, choice)) for choice in choices},
-        "training": {arm: training(trained[arm], pictures[arm]) for arm in arms},
-        "composition": {arm: scores(spine.score(experiment, stages, arm) / "scores.json") for arm in arms},
-        "gradients": json.loads((spine.gradients(experiment, stages) / "shares.json").read_text()),
-    }

@@ -1,10 +1,14 @@
 """A run's results as one thing to read from, for tables, claims, and numbers in prose."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from slipform_core import results
+
+if TYPE_CHECKING:
+    import pandas
 
 
 @dataclass(frozen=True)
@@ -35,3 +39,14 @@ def open_run(folder: Path | str) -> Run:
             f"{folder}/results must hold the results of one profile, it holds: {found}"
         )
     return Run(Path(folder), profiles[0])
+
+
+def percent(scores: Mapping[str, Mapping[str, Mapping[str, float]]]) -> "pandas.DataFrame":
+    """A table in percent, value ± standard error, of scores by row and column."""
+    import pandas
+
+    cells = {
+        row: {name: f"{100 * s['value']:.1f} ± {100 * s['stderr']:.1f}" for name, s in columns.items()}
+        for row, columns in scores.items()
+    }
+    return pandas.DataFrame(cells).T.rename_axis("arm")
