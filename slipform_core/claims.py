@@ -126,7 +126,9 @@ def missing_word(results: Results, *, word: str) -> Outcome:
 
 def share_falls(results: Results, *, falls: str, stays: str) -> Outcome:
     """Whether a series by batch size falls throughout while another stays above it at every size."""
-    lower, upper = ({row["pictures"]: row["mean"] for row in results[path]} for path in (falls, stays))
+    lower, upper = (
+        {int(size): share["mean"] for size, share in results[path].items()} for path in (falls, stays)
+    )
     sizes = sorted(lower)
     falling = all(lower[larger] < lower[smaller] for smaller, larger in pairwise(sizes))
     holds = falling and all(upper[size] > lower[size] for size in sizes)

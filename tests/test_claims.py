@@ -70,7 +70,7 @@ def test_another_steepness_is_another_margin() -> None:
 )
 def test_the_share_falls_at_every_step_and_stays_below(falls: dict, stays: dict, verdict: str) -> None:
     shares = {
-        reference: [{"pictures": int(size), "mean": share} for size, share in series.items()]
+        reference: {size: {"mean": share} for size, share in series.items()}
         for reference, series in {"gradients:a": falls, "gradients:b": stays}.items()
     }
     assert claims.share_falls(shares, falls="gradients:a", stays="gradients:b").verdict == verdict
