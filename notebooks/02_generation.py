@@ -11,6 +11,8 @@
 # ```
 
 # %% tags=["remove-cell"]
+from pathlib import Path
+
 import matplotlib.pyplot as plt
 import pandas as pd
 
@@ -33,7 +35,7 @@ examples = 8
 # %% tags=["hide-input"]
 negatives = tables.open_run(run).result("negatives")
 folder = negatives[f"{choose}/folder"]
-samples = [sample for _, sample in zip(range(examples), read_samples(folder), strict=False)]
+samples = [sample for _, sample in zip(range(examples), read_samples(Path(folder)), strict=False)]
 figures.negative_pairs(samples)
 plt.show()
 
@@ -46,7 +48,7 @@ plt.show()
 
 # %% tags=["hide-input"]
 swapped = negatives["swap/folder"]
-figures.negative_pairs([sample for _, sample in zip(range(4), read_samples(swapped), strict=False)])
+figures.negative_pairs([sample for _, sample in zip(range(4), read_samples(Path(swapped)), strict=False)])
 plt.show()
 
 # %% [markdown]
@@ -58,7 +60,8 @@ plt.show()
 # Some words of the embedded world have no visible referent: *strange*, *picture*, *remains*. If one of them
 # is changed, nothing in the picture changes but the renderer's own noise. That is built in. What these pages
 # show is what training does with such negatives, not that concreteness causes visible change: that is a
-# question for photographs. :::
+# question for photographs.
+# :::
 #
 # ## What was kept and what was rejected
 #
