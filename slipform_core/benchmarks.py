@@ -26,11 +26,9 @@ class Items:
 
 @dataclass(frozen=True)
 class Benchmark:
-    """Pictures (P, H, W, 3) uint8 and T texts, each once; subsets of items; whose picture each retrieved text
-    is.
+    """Pictures (P, H, W, 3) uint8 and T texts, each once; subsets of items; what is retrieved.
 
-    `retrieval` is a pair of index arrays: texts (R,) and the picture of each; its pictures are the
-    candidates.
+    `retrieval` is a pair of index arrays: texts (R,), and the picture of each; these are the candidates.
     """
 
     name: str
@@ -54,9 +52,7 @@ class _Foils:
         return words[self.rng.integers(len(words))]
 
     def replace(self, kind: str, caption: Caption, said: Change) -> Change:
-        """A sibling in a slot of the pair's kind; a noun's sibling makes a held-out pair too, like the true
-        one.
-        """
+        """A sibling in a slot of the pair; a noun's sibling makes a held-out pair, as the true noun does."""
         slots = [slot for slot in (f"{kind}.0", f"{kind}.1", kind) if slot in said]
         if not slots:
             return {}
@@ -72,9 +68,7 @@ class _Foils:
         return {one: said[other], other: said[one]} if one in said and other in said else {}
 
     def relation(self, converse: bool, caption: Caption, said: Change) -> Change:
-        """Another direction, any of the three, or the converse alone; only of a pair without a third
-        thing.
-        """
+        """Any of the three other directions, or the converse alone; only of a pair without a third thing."""
         for slot, word in said.items():
             means = SURFACES["relation"].get(word)
             if slot.startswith("relation") and means in CONVERSE and len(caption.scene["things"]) == 2:

@@ -155,8 +155,7 @@ class ConcretePlant:
 
 
 def audit(caption: str, target: Keyword, negative: str) -> str | None:
-    """Why a rewritten caption is no hard negative for any rewriter: "empty", "unchanged", "changed more", or
-    None.
+    """Why a rewriting is no hard negative: "empty", "unchanged", "changed more than the span", or None.
 
     Only the target, and companions beside it such as an article, may differ between the two captions.
     """

@@ -10,9 +10,7 @@ ROLES = ("object", "attribute", "relation")
 
 @dataclass(frozen=True, slots=True)
 class Caption:
-    """A caption of a picture; `scene` is what a synthetic source knows of the picture, None for a
-    photograph.
-    """
+    """A caption of a picture; `scene` is what a synthetic source knows of it, None for a photograph."""
 
     image_id: str
     image_path: str | None
@@ -22,9 +20,7 @@ class Caption:
 
 @dataclass(frozen=True, slots=True)
 class Keyword:
-    """A content word or bigram of a caption: `caption[start:end] == text`, concreteness 1..5, role as in
-    ARO.
-    """
+    """A content word or bigram of a caption, `caption[start:end] == text`; c is 1..5, the role as in ARO."""
 
     text: str
     lemma: str

@@ -2,8 +2,8 @@
 
 A sample is `<record_id>.png`, `.txt`, `.negative.png`, `.negative.txt` and `.json` (the record). The manifest
 has a line a shard: name, sha256, bytes, what it was made from, captions read, records, rejections by reason.
-A shard is a pure function of its captions: a killed run resumes to the same bytes, and a damaged shard is
-made again.
+A shard is a pure function of its captions: a killed run resumes to the same bytes, a damaged shard is made
+again.
 """
 
 import hashlib

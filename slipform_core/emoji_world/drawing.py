@@ -76,8 +76,9 @@ def _centres(scene: Scene) -> list[tuple[int, int]]:
 
 
 def draw(scene: Scene, *, side: int, seed: int) -> np.ndarray:
-    """The picture of a scene, (side, side, 3) uint8; `seed` is the renderer's noise, the scene's own seed its
-    layout.
+    """The picture of a scene, (side, side, 3) uint8.
+
+    `seed` decides the renderer's noise, the scene's own seed the layout.
     """
     layout = np.random.default_rng(scene.seed).random((3, 3)).tolist()
     noise = np.random.default_rng(seed)

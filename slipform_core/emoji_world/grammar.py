@@ -1,8 +1,7 @@
 """Captions of scenes, as varied as people's, and how an edited caption is read back into a scene.
 
-A caption is built of pieces; the pieces that state something are its mentions, spans with a slot such as
-`noun.0`, `colour.1`, `relation.0.1` (thing 0 stands so to thing 1), `side` (of the third thing), `place`,
-`mood`.
+A caption is built of pieces; those that state something are its mentions, spans with a slot such as
+`noun.0`, `colour.1`, `relation.0.1` (thing 0 stands so to thing 1), `side` (of the third), `place`, `mood`.
 """
 
 import re
@@ -138,11 +137,10 @@ def article(word: str) -> str:
 def captions(
     world: World, split: str, count: int, *, seed: int, forward: float, each: int = CAPTIONS
 ) -> Iterator[Caption]:
-    """`each` captions of every scene of a split, in order; `forward` is how often the left or upper thing
-    comes first.
+    """`each` captions (`CAPTIONS` at most) of every scene of a split, in order.
 
-    A caption's `scene` holds the scene and the caption's mentions; `image_path` is None, since a scene is
-    drawn.
+    `forward` is how often the left or upper thing comes first. A caption's `scene` holds the scene and the
+    caption's mentions; its `image_path` is None, since a scene is drawn.
     """
     for index in range(count):
         scene = world.scene(split, index, seed=seed)
@@ -189,9 +187,7 @@ def _pattern(literals: tuple[str, ...], kinds: tuple[str, ...]) -> re.Pattern[st
 
 
 def read_back(caption: Caption, text: str) -> dict[str, str] | None:
-    """What an edited caption says in each slot of the original, or None when it is no edit of that
-    caption.
-    """
+    """What an edited caption says in each slot of the original, or None when it is no edit of it."""
     mentions = caption.scene["mentions"]
     edges = [0, *(edge for start, end, _ in mentions for edge in (start, end)), len(caption.text)]
     literals = tuple(caption.text[a:b] for a, b in zip(edges[::2], edges[1::2], strict=True))
@@ -200,9 +196,7 @@ def read_back(caption: Caption, text: str) -> dict[str, str] | None:
 
 
 def edit(scene: Scene, said: Mapping[str, str], nouns: frozenset[str]) -> Scene:
-    """The scene that the slots of a caption state, everything unsaid left in place; ValueError for an unknown
-    noun.
-    """
+    """The scene that a caption's slots state, everything unsaid in place; ValueError for an unknown noun."""
     things = list(scene.things)
     changes: dict[str, Any] = {}
     order = None

@@ -1,8 +1,8 @@
 """The words of the embedded world: what each shows in the picture, if anything.
 
-Every word is an entry of Brysbaert's norms. Nouns are OpenMoji pictures (`nouns.csv`: noun, Unicode code
-point), the first ones chosen to look unlike each other at 22 pixels. Moods, media and verbs have no visible
-referent: that is the world's modelling assumption, not a finding.
+Every word is an entry of Brysbaert's norms, verbs by their lemma. Nouns are OpenMoji pictures (`nouns.csv`:
+noun, Unicode code point), the first ones chosen to look unlike each other at 22 pixels. Moods, media and
+verbs have no visible referent: that is the world's modelling assumption, not a finding.
 """
 
 import csv

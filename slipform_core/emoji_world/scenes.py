@@ -23,8 +23,7 @@ class Thing:
 
 @dataclass(frozen=True, slots=True)
 class Scene:
-    """`things[0]` stands `axis` (left or above) of `things[1]`; a third lies across the axis, `after` them or
-    before.
+    """`things[0]` stands `axis` (left or above) of `things[1]`; a third lies across, after them or before.
 
     `seed` fixes the layout (jitter, sizes in pixels), so that an edited scene keeps everything else in place.
     """
@@ -60,9 +59,7 @@ def _hash(*words: str) -> int:
 
 @dataclass(frozen=True)
 class World:
-    """A vocabulary of nouns and its held-out compositions: a tenth of the noun pairs, and one colour a
-    noun.
-    """
+    """A vocabulary of nouns and its held-out compositions: a tenth of the noun pairs, one colour a noun."""
 
     noun_count: int
     three_objects: float
