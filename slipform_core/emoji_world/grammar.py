@@ -131,7 +131,7 @@ def _assemble(pieces: Sequence[Piece], capital: bool, stop: bool) -> tuple[str, 
 
 
 def article(word: str) -> str:
-    return "an" if word[0] in "aeiou" and not word.startswith(("uni", "uk")) else "a"
+    return "an" if re.match(r"[aeio]|u(?!ni|k)|hour", word) else "a"
 
 
 def captions(
