@@ -44,7 +44,7 @@ class _WorldRewriter:
     def fault(self, caption: Caption, negative: str) -> str | None:
         """ "no edit of the caption", "still true" or "held out" (a composition that is kept for the test)."""
         said, now = read_back(caption, caption.text), read_back(caption, negative)
-        if now is None:
+        if now is None or not self.nouns.issuperset(now[slot] for slot in now if slot.startswith("noun")):
             return "no edit of the caption"
         changed = {slot.split(".")[0] for slot in said if said[slot] != now[slot]}
         if changed <= set(INVISIBLE):
