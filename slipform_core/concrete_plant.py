@@ -22,8 +22,10 @@ from slipform_core.rewriters import Rewriter, record_rng
 
 SWAP = "swap"
 NOTHING = "no covered keyword"
+WORD = r"[\w'-]+"
+ARTICLES = frozenset(["a", "an", "the"])
 # Words beside the changed one that may change with it: "a" to "an", "to the left of" to "above".
-COMPANIONS = frozenset(["a", "an", "the", "to", "of", "on", "in", "next"])
+COMPANIONS = ARTICLES | {"to", "of", "on", "in", "next"}
 
 
 @dataclass(frozen=True)
@@ -161,29 +163,21 @@ def audit(caption: str, target: Keyword, negative: str) -> str | None:
     """
     if not negative.strip():
         return "empty"
-    before, after = _tokens(caption), _tokens(negative)
-    if [token for token, _, _ in before] == [token for token, _, _ in after]:
+    found = [(word[0].lower(), *word.span()) for word in re.finditer(WORD, caption)]
+    before, after = [word for word, _, _ in found], re.findall(WORD, negative.lower())
+    head = [word for word, _, end in found if end <= target.start]
+    tail = [word for word, start, _ in found if start >= target.end]
+    while head and head[-1] in COMPANIONS:
+        head.pop()
+    while tail and tail[0] in COMPANIONS:
+        tail.pop(0)
+    first, last = len(head), len(after) - len(tail)
+    if first > last or after[:first] != head or after[last:] != tail:
+        return "changed more than the span"
+    was, now = before[first : len(before) - len(tail)], after[first:last]
+    if [word for word in was if word not in ARTICLES] == [word for word in now if word not in ARTICLES]:
         return "unchanged"
-    first = _common(before, after)
-    last = len(before) - _common(before[first:][::-1], after[first:][::-1])
-    changed = [
-        token for token, start, end in before[first:last] if not (start < target.end and target.start < end)
-    ]
-    return None if COMPANIONS.issuperset(changed) else "changed more than the span"
-
-
-def _tokens(text: str) -> list[tuple[str, int, int]]:
-    return [(match[0].lower(), *match.span()) for match in re.finditer(r"[\w'-]+", text)]
-
-
-def _common(one: Sequence[tuple[str, int, int]], other: Sequence[tuple[str, int, int]]) -> int:
-    """The length of the common beginning of two token lists."""
-    count = 0
-    for left, right in zip(one, other, strict=False):
-        if left[0] != right[0]:
-            break
-        count += 1
-    return count
+    return "changed more than the span" if ARTICLES.issuperset(now) else None  # the word is gone
 
 
 def _chunks(captions: Iterable[Caption], size: int) -> Iterator[list[Caption]]:
