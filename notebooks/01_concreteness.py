@@ -50,7 +50,7 @@ figure, (above, below) = plt.subplots(2, 1, sharex=True, figsize=(7.2, 5.2))
 above.hist(values, bins=np.arange(1, 5.01, 0.1), color=figures.COLOURS[0])
 above.set(ylabel="entries of the norms", title="Where words lie")
 below.plot(grid, 2 * np.tanh((grid - 4) / 0.3), color=figures.COLOURS[2])
-for word, lift in {"null": 10, "relation": 10, "blue": -14, "red": 10, "dog": -16}.items():
+for word, lift in {"null": 10, "relation": -16, "blue": -14, "red": 10, "dog": -16}.items():
     point = (norms[word], 2 * np.tanh((norms[word] - 4) / 0.3))
     below.plot(*point, "o", color=figures.INK)
     below.annotate(word, point, (0, lift), textcoords="offset points", ha="center")

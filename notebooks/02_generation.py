@@ -11,15 +11,14 @@
 # ```
 
 # %% tags=["remove-cell"]
+from itertools import islice
 from pathlib import Path
 
-import matplotlib.pyplot as plt
 import pandas as pd
+from IPython.display import HTML
 
 from slipform_core import figures, tables
 from slipform_core.shards import read_samples
-
-figures.theme()
 
 # %% tags=["parameters", "remove-cell"]
 run = "build/runs/mini"
@@ -30,14 +29,12 @@ examples = 8
 # ## What it makes
 #
 # Left the picture and its caption, right the edited picture and the caption that is now false of the left
-# one. The changed word is set in colour, with its concreteness.
+# one. What changed is marked, with its concreteness below.
 
 # %% tags=["hide-input"]
 negatives = tables.open_run(run).result("negatives")
 folder = negatives[f"{choose}/folder"]
-samples = [sample for _, sample in zip(range(examples), read_samples(Path(folder)), strict=False)]
-figures.negative_pairs(samples)
-plt.show()
+HTML(figures.negative_pairs(islice(read_samples(Path(folder)), examples)))
 
 # %% [markdown]
 # ```{remake}
@@ -47,9 +44,7 @@ plt.show()
 # be learnt at all; their $c$ is the mean of the two words' (our choice).
 
 # %% tags=["hide-input"]
-swapped = negatives["swap/folder"]
-figures.negative_pairs([sample for _, sample in zip(range(4), read_samples(Path(swapped)), strict=False)])
-plt.show()
+HTML(figures.negative_pairs(islice(read_samples(Path(negatives["swap/folder"])), 4)))
 
 # %% [markdown]
 # ```{remake}

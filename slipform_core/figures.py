@@ -1,12 +1,15 @@
 """How figures look: one theme, one colour an arm, legible on light and dark pages. No torch here."""
 
+import base64
+import difflib
 import html
-import textwrap
-from collections.abc import Sequence
+import io
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    import numpy as np
     from matplotlib.figure import Figure
 
     from slipform_core.records import Keyword
@@ -81,35 +84,34 @@ def marked_caption(caption: str, keywords: "Sequence[Keyword]") -> str:
     return f'<p class="marked-caption">{"".join(parts)}{html.escape(caption[end:])}</p><p>{roles}</p>'
 
 
-def negative_pairs(samples: "Sequence[Sample]", columns: int = 2) -> "Figure":
-    """Pictures beside their edits, the captions below them, the changed words in colour with their
-    concreteness.
-    """
-    import matplotlib.pyplot as plt
+def negative_pairs(samples: "Iterable[Sample]") -> str:
+    """Hard negatives as HTML: each picture and caption beside the edited ones, with what changed marked."""
+    pairs = []
+    for sample in samples:
+        record = sample.record
+        own, negative = _marked_changes(record.caption, record.negative_caption)
+        sides = [(sample.picture, own), (sample.negative_picture, negative)]
+        figures = [
+            f"<figure>{_image(pixels)}<figcaption>{text}</figcaption></figure>" for pixels, text in sides
+        ]
+        rating = f'<p class="rating">c = {record.keyword.concreteness:.2f}</p>'
+        pairs.append(f'<div class="pair">{"".join(figures)}{rating}</div>')
+    return f'<div class="negative-pairs">{"".join(pairs)}</div>'
 
-    rows = -(-len(samples) // columns)
-    figure = plt.figure(figsize=(7.6, 2.35 * rows))
-    grid = figure.add_gridspec(rows, 2 * columns, wspace=0.06)
-    for index, sample in enumerate(samples):
-        record, row, column = sample.record, index // columns, 2 * (index % columns)
-        words = f"{record.keyword.text}   c = {record.keyword.concreteness:.2f}"
-        pictures = (sample.picture, sample.negative_picture)
-        captions = (record.caption, record.negative_caption)
-        for side, (pixels, caption) in enumerate(zip(pictures, captions, strict=True)):
-            axes = figure.add_subplot(grid[row, column + side])
-            axes.imshow(pixels, interpolation="nearest")
-            axes.set_axis_off()
-            axes.text(
-                0, 1.04, textwrap.fill(caption, 24), transform=axes.transAxes, va="bottom", fontsize=7.5
-            )
-        axes = figure.axes[-2]
-        axes.text(
-            0,
-            -0.04,
-            textwrap.shorten(words, 44),
-            transform=axes.transAxes,
-            va="top",
-            fontsize=7.5,
-            color=COLOURS[2],
-        )
-    return figure
+
+def _marked_changes(one: str, other: str) -> tuple[str, str]:
+    words = one.split(), other.split()
+    sides: tuple[list[str], list[str]] = ([], [])
+    for kind, *ends in difflib.SequenceMatcher(None, *words, autojunk=False).get_opcodes():
+        for side, text, (start, end) in zip(sides, words, (ends[:2], ends[2:]), strict=True):
+            run = html.escape(" ".join(text[start:end]))
+            side.append(run if kind == "equal" or not run else f"<mark>{run}</mark>")
+    return " ".join(sides[0]), " ".join(sides[1])
+
+
+def _image(pixels: "np.ndarray") -> str:
+    from PIL import Image
+
+    file = io.BytesIO()
+    Image.fromarray(pixels).save(file, "PNG")
+    return f'<img alt="" src="data:image/png;base64,{base64.b64encode(file.getvalue()).decode()}">'
