@@ -22,6 +22,7 @@ from slipform_core.rewriters import Rewriter, record_rng
 
 SWAP = "swap"
 NOTHING = "no covered keyword"
+REPEATED = "repeated caption"
 WORD = r"[\w'-]+"
 ARTICLES = frozenset(["a", "an", "the"])
 # Words beside the changed one that may change with it: "a" to "an", "to the left of" to "above".
@@ -86,11 +87,14 @@ class ConcretePlant:
         """The text stage: the hard negatives of these captions, and the rejections by reason.
 
         A caption whose rewriting fails is tried again with another draw, `attempts` times in all; its last
-        reason is the one that counts.
+        reason is the one that counts. A picture's caption that comes again would make the same record.
         """
         keywords = extract_keywords_batch([caption.text for caption in captions], self.norms)
         records: dict[int, HardNegative] = {}
-        reasons = dict.fromkeys(range(len(captions)), "")
+        first: dict[tuple[str, str], int] = {}
+        for index, caption in enumerate(captions):
+            first.setdefault((caption.image_id, caption.text), index)
+        reasons = dict.fromkeys(first.values(), "")
         for attempt in range(self.attempts):
             targets: dict[int, Keyword] = {}
             for index in reasons:
@@ -107,7 +111,8 @@ class ConcretePlant:
                 if not reasons[index]:
                     records[index] = self._record(caption, target, text)
                     del reasons[index]
-        return [(captions[index], records[index]) for index in sorted(records)], Counter(reasons.values())
+        rejected = Counter(reasons.values()) + Counter({REPEATED: len(captions) - len(first)})
+        return [(captions[index], records[index]) for index in sorted(records)], rejected
 
     def _target(self, caption: Caption, keywords: Sequence[Keyword], attempt: int) -> Keyword | None:
         rng = record_rng(caption, self.seed + attempt)
