@@ -130,6 +130,7 @@ class ConcretePlant:
     def _source(self, captions: Sequence[Caption]) -> str:
         """What a shard is made from, in sixteen hex digits."""
         settings = (
+            self.norms.name,
             self.choose,
             self.top_k,
             self.attempts,
@@ -139,7 +140,7 @@ class ConcretePlant:
         )
         digest = hashlib.sha256(repr(settings).encode())
         for caption in captions:
-            digest.update(repr((caption.image_id, caption.image_path, caption.text)).encode())
+            digest.update(repr(caption).encode())
         return digest.hexdigest()[:16]
 
     def _shard(self, captions: Sequence[Caption], out: Path, name: str, source: str) -> shards.Shard:
