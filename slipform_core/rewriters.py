@@ -42,19 +42,22 @@ class _WorldRewriter:
         self.nouns = frozenset(world.nouns)
 
     def fault(self, caption: Caption, negative: str) -> str | None:
-        """ "no edit of the caption", "still true" or "held out" (a composition that is kept for the test)."""
+        """Why a rewriting is no hard negative in this world, or None.
+
+        "no edit of the caption"; "still true": the rewriting of the picture, or the caption of the edited
+        picture ("near" when "left of" is shown); "held out": a composition that is kept for the test.
+        """
         said, now = read_back(caption, caption.text), read_back(caption, negative)
         if now is None or not self.nouns.issuperset(now[slot] for slot in now if slot.startswith("noun")):
             return "no edit of the caption"
         changed = {slot.split(".")[0] for slot in said if said[slot] != now[slot]}
         if changed <= set(INVISIBLE):
-            return (
-                None  # the modelling assumption: such a word has no visible referent, and counts as changed
-            )
+            return None  # the modelling assumption: a word without a visible referent counts as changed
         scene = Scene.from_json(caption.scene)
-        if holds(scene, now):
+        edited = edit(scene, now, self.nouns)
+        if holds(scene, now) or holds(edited, said):
             return "still true"
-        return "held out" if self.world.held_out(edit(scene, now, self.nouns)) else None
+        return "held out" if self.world.held_out(edited) else None
 
 
 class GrammarRewriter(_WorldRewriter):
