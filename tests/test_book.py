@@ -1,6 +1,5 @@
 """The book of a tiny run, built by the Makefile and read in headless Chromium from file://."""
 
-import math
 import os
 import re
 import shutil
@@ -8,7 +7,6 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
 from PIL import Image
@@ -26,45 +24,22 @@ READ = (ROOT / "tests/page.js").read_text().rstrip(";\n")
 FINE = {"overflow": 0, "unrendered": [], "broken": [], "faint": [], "seen": []}
 
 
-def made_up() -> dict[str, Any]:
-    def score(value: float) -> dict[str, float]:
-        return {"value": value, "count": 100, "stderr": math.sqrt(value * (1 - value) / 100)}
-
-    arms = ["base", "plain", "hc_info_nce", "hc_cement", "swap_info_nce"]
-    dog = {"c": 4.85, "count": 9, "role": "object"}
-    steps = list(range(40))
-    shares = {"info_nce": {"32": 0.5, "64": 0.4}, "cement": {"32": 0.7, "64": 0.6}}
-    pair = {"replace_obj": {"i2t": score(0.8)}, "swap_obj": {"i2t": score(0.5)}}
-    return {
-        "words": {"captions": 1200, "missing": {"women": 3}, "concreteness": {"dog": dog}},
-        "negatives": {"hc": {"kept": 90, "rejected": {"unchanged": 4}}},
-        "training": {arm: {"step": steps, "loss": [math.exp(-s / 20) for s in steps]} for arm in arms[1:]},
-        "composition": dict.fromkeys(arms, pair),
-        "gradients": {"hc": shares},
-    }
-
-
-def make_book(folder: Path) -> subprocess.CompletedProcess[str]:
-    """Execute the notebooks and build the book on the results that the folder's run has."""
-    words = ["book", "RUN=tiny", f"VENV={VENV}", "-j2", "-o", "build/runs/tiny/results.done"]
+def make(folder: Path) -> subprocess.CompletedProcess[str]:
+    """Run the smallest experiment and build its book with this environment."""
+    words = ["make", "-j2", "RUN=tiny", "PROFILE=smoke", f"VENV={VENV}", "-o", f"{VENV}/slipform.ready"]
     plain = {name: value for name, value in os.environ.items() if not name.startswith(("MAKE", "MFLAGS"))}
-    return subprocess.run(["make", *words], cwd=folder, env=plain, capture_output=True, text=True)
+    return subprocess.run(words, cwd=folder, env=plain, capture_output=True, text=True)
 
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A copy of the project with the book of a tiny run in it."""
+    """A copy of the project in which `make` was said."""
     folder = tmp_path_factory.mktemp("project")
     for name in ("Makefile", "_config.yml"):
         shutil.copy(ROOT / name, folder / name)
     for name in ("book", "notebooks", "slipform_core"):
         shutil.copytree(ROOT / name, folder / name, ignore=shutil.ignore_patterns("__pycache__"))
-    (folder / "notebooks/params/mini.yml").touch()
-    made = {"command": "a test", "fingerprint": "0", "seconds": 1.0, "versions": {"python": "3.11"}}
-    for name, values in made_up().items():
-        results.write(folder / "build/runs/tiny/results", results.Result(name, "mini", values, made))
-    (folder / "build/runs/tiny/results.done").touch()
-    done = make_book(folder)
+    done = make(folder)
     assert done.returncode == 0, done.stdout + done.stderr
     return folder
 
@@ -158,20 +133,21 @@ def test_the_source_names_no_script_style_or_picture_from_outside(html: Path) ->
     assert (html / "_static/mathjax/LICENSE").is_file()
 
 
-def test_numbers_in_prose_come_from_results(html: Path) -> None:
-    assert ">1,200</abbr>" in (html / "notebooks/01_concreteness.html").read_text()
+def test_numbers_in_prose_come_from_results(folder: Path, html: Path) -> None:
+    words = results.load(folder / "build/runs/tiny/results", "smoke", "words")
+    assert f">{words['keywords']:,}</abbr>" in (html / "notebooks/01_concreteness.html").read_text()
 
 
 def test_a_missing_number_stops_the_build(folder: Path, tmp_path: Path) -> None:
     missing = {
-        "composition:base/nowhere": "'nowhere' is not among replace_obj, swap_obj",
+        "composition:base/nowhere": "'nowhere' is not among replace_obj",
         "composition:base/swap_obj/i2t/value|.2q": "Unknown format code",
         "nowhere:base": "there are: composition, gradients, negatives, training, words",
     }
     copy = shutil.copytree(folder, tmp_path / "project")
     with (copy / "book/licences.md").open("a") as page:
         page.writelines(f"\nThis is {{result}}`{reference}`.\n" for reference in missing)
-    done = make_book(copy)
+    done = make(copy)
     assert done.returncode == 2
     for says in missing.values():
         assert says in done.stderr
