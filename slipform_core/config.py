@@ -1,22 +1,22 @@
-"""An experiment is one YAML file: sections without defaults, unknown keys refused, `key=value` changes on
-top.
-"""
+"""An experiment is one YAML file: sections without defaults, unknown keys refused, changes `key=value`."""
 
 import difflib
 import hashlib
 import json
 import shlex
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
 import yaml
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
 
 PARAMS = Path("notebooks/params")
 
 Fraction = Annotated[float, Field(ge=0, le=1)]
 Count = Annotated[int, Field(ge=1)]
 Positive = Annotated[float, Field(gt=0)]
+Seed = Annotated[int, Field(ge=0)]
 
 
 class ConfigError(ValueError):
@@ -24,7 +24,15 @@ class ConfigError(ValueError):
 
 
 class Section(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True)
+    model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
+
+    @field_validator("*", mode="before")
+    @classmethod
+    def _no_bool_as_number(cls, value: Any) -> Any:
+        # Python's True is 1, and "train.steps=true" is a mistake.
+        if isinstance(value, bool):
+            raise ValueError("a number or a name is wanted, not true or false")
+        return value
 
 
 class World(Section):
@@ -62,7 +70,7 @@ class Training(Section):
     warmup: Annotated[int, Field(ge=0)]
     gradient_clip: Positive
     checkpoint_every: Count
-    seed: int
+    seed: Seed
 
 
 class Margin(Section):
@@ -85,6 +93,8 @@ class Arm(Section):
     def _margin_belongs_to_cement(self) -> "Arm":
         if (self.loss == "cement") != (self.margin is not None):
             raise ValueError("a margin is given for the loss cement and for no other")
+        if self.loss == "cement" and self.negatives is None:
+            raise ValueError("cement needs negatives")
         return self
 
 
@@ -97,19 +107,17 @@ class Evaluation(Section):
 
 
 class Gradients(Section):
-    """Batch sizes 2N at which the hard negative's gradient share is measured, and how many batches of
-    each.
-    """
+    """Batch sizes 2N at which the hard negative's gradient share is measured, and batches of each."""
 
     pictures: list[Annotated[int, Field(ge=4, multiple_of=2)]]
-    batches: Count
+    batches: Annotated[int, Field(ge=2)]
 
 
 class Experiment(Section):
     """Everything that decides a run's results."""
 
     profile: str
-    seed: int
+    seed: Seed
     world: World
     plant: Plant
     model: str
@@ -120,21 +128,26 @@ class Experiment(Section):
     gradients: Gradients
 
 
+def _nearest(name: str, known: Iterable[str]) -> str:
+    near = difflib.get_close_matches(name, known, n=1)
+    return f"; did you mean {near[0]!r}?" if near else ""
+
+
 def _set(tree: dict[str, Any], assignment: str) -> None:
     key, equals, text = assignment.partition("=")
     if not equals:
         raise ConfigError(f"{assignment!r} is not of the form section.key=value")
-    *sections, last = key.split(".")
+    names = key.split(".")
     node = tree
-    for name in [*sections, last]:
-        if not isinstance(node, dict) or name not in node:
-            known = list(node) if isinstance(node, dict) else []
-            near = difflib.get_close_matches(name, known, n=1)
-            hint = f"; did you mean {near[0]!r}?" if near else ""
-            raise ConfigError(f"unknown parameter {key!r}: {name!r} is not among {', '.join(known)}{hint}")
-        if name is not last:
+    for depth, name in enumerate(names, start=1):
+        if not isinstance(node, dict):
+            raise ConfigError(f"unknown parameter {key!r}: {names[depth - 2]!r} has no parts")
+        if name not in node:
+            hint = _nearest(name, node)
+            raise ConfigError(f"unknown parameter {key!r}: {name!r} is not among {', '.join(node)}{hint}")
+        if depth < len(names):
             node = node[name]
-    node[last] = yaml.safe_load(text)
+    node[names[-1]] = _read(text, assignment)
 
 
 def load(profile: str, settings: str = "", folder: Path = PARAMS) -> Experiment:
@@ -146,19 +159,38 @@ def load(profile: str, settings: str = "", folder: Path = PARAMS) -> Experiment:
     if not path.is_file():
         choices = ", ".join(sorted(p.stem for p in folder.glob("*.yml"))) or f"none in {folder}"
         raise ConfigError(f"unknown profile {profile!r}; the profiles are: {choices}")
+    tree = _read(path.read_text(), str(path))
+    if not isinstance(tree, dict):
+        raise ConfigError(f"{path} has no sections of parameters")
     try:
-        tree = yaml.safe_load(path.read_text())
-        for assignment in shlex.split(settings):
-            _set(tree, assignment)
+        assignments = shlex.split(settings)
+    except ValueError as error:
+        raise ConfigError(f"cannot read {settings!r}: {error}") from None
+    for assignment in assignments:
+        _set(tree, assignment)
+    try:
         return Experiment(**tree)
     except ValidationError as error:
-        first = error.errors()[0]
-        where = ".".join(str(part) for part in first["loc"])
-        raise ConfigError(f"{where} = {first['input']!r}: {first['msg']}") from None
-    except (yaml.YAMLError, ValueError) as error:
-        if isinstance(error, ConfigError):
-            raise
-        raise ConfigError(f"cannot read {settings!r}: {error}") from None
+        raise ConfigError(_explain(error)) from None
+
+
+def _read(text: str, source: str) -> Any:
+    try:
+        return yaml.safe_load(text)
+    except yaml.YAMLError as error:
+        raise ConfigError(f"cannot read {source!r}: {' '.join(str(error).split())}") from None
+
+
+def _explain(error: ValidationError) -> str:
+    # A misspelt key makes two errors, and the unknown one says more than the missing one.
+    first = min(error.errors(), key=lambda one: one["type"] != "extra_forbidden")
+    where = ".".join(str(part) for part in first["loc"])
+    if first["type"] == "extra_forbidden":
+        known = [name for section in Section.__subclasses__() for name in section.model_fields]
+        return f"unknown parameter {where!r}{_nearest(str(first['loc'][-1]), known)}"
+    if first["type"] == "missing":
+        return f"{where} is missing, and it has no default"
+    return f"{where} = {first['input']!r}: {first['msg'].removeprefix('Value error, ')}"
 
 
 def fingerprint(*parts: Any) -> str:

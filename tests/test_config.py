@@ -1,0 +1,194 @@
+"""An experiment's parameters: unknown keys, wrong values, quoting, and what a fingerprint sees."""
+
+import math
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from pydantic import BaseModel
+
+from slipform_core.config import ConfigError, Experiment, Section, fingerprint, load
+
+PARAMS = Path(__file__).parent.parent / "notebooks" / "params"
+PROFILES = sorted(path.stem for path in PARAMS.glob("*.yml"))
+
+
+def smoke(settings: str = "") -> Experiment:
+    return load("smoke", settings, PARAMS)
+
+
+def refusal(settings: str) -> str:
+    with pytest.raises(ConfigError) as refused:
+        smoke(settings)
+    return str(refused.value)
+
+
+@pytest.mark.parametrize("profile", PROFILES)
+def test_every_profile_loads_under_its_own_name(profile: str) -> None:
+    assert load(profile, folder=PARAMS).profile == profile
+
+
+def test_smoke_has_the_arms_of_mini_so_that_every_page_can_be_made_from_it() -> None:
+    assert smoke().arms == load("mini", folder=PARAMS).arms
+
+
+@pytest.mark.parametrize(
+    ("settings", "says"),
+    [
+        ("train.stepz=3", ["'train.stepz'", "did you mean 'steps'", "checkpoint_every"]),
+        ("trian.steps=3", ["'trian.steps'", "did you mean 'train'"]),
+        ("arms.hc_cemnt.loss=cement", ["did you mean 'hc_cement'"]),
+        ("seed.x=3", ["'seed.x'", "no parts"]),
+        ("train.steps", ["'train.steps'", "section.key=value"]),
+        ("train.steps=", ["train.steps = None", "integer"]),
+        ("'train.steps=3", ["'train.steps=3", "quotation"]),
+        ("train.steps=[", ["train.steps=[", "node content"]),
+        ("train={steps:3}", ["unknown parameter 'train.steps:3'", "did you mean 'steps'"]),
+    ],
+)
+def test_a_setting_that_cannot_be_read_is_named_with_the_nearest_name(settings: str, says: list[str]) -> None:
+    message = refusal(settings)
+    assert all(part in message for part in says), message
+    assert "\n" not in message
+
+
+@pytest.mark.parametrize(
+    ("settings", "parameter", "value", "rule"),
+    [
+        ("train.steps=0", "train.steps", "0", "greater than or equal to 1"),
+        ("train.steps=1.5", "train.steps", "1.5", "integer"),
+        ("train.steps=many", "train.steps", "'many'", "integer"),
+        ("train.steps=true", "train.steps", "True", "not true or false"),
+        ("train.pictures=7", "train.pictures", "7", "multiple of 2"),
+        ("train.learning_rate=0", "train.learning_rate", "0", "greater than 0"),
+        ("train.learning_rate=.inf", "train.learning_rate", "inf", "finite"),
+        ("train.seed=-1", "train.seed", "-1", "greater than or equal to 0"),
+        ("seed=-1", "seed", "-1", "greater than or equal to 0"),
+        ("world.nouns=11", "world.nouns", "11", "12"),
+        ("world.side=65", "world.side", "65", "multiple of 16"),
+        ("world.three_objects=1.1", "world.three_objects", "1.1", "less than or equal to 1"),
+        ("plant.captions_per_scene=6", "plant.captions_per_scene", "6", "5"),
+        ("arms.plain.loss=cemnt", "arms.plain.loss", "'cemnt'", "'info_nce' or 'cement'"),
+        ("arms.plain.negatives=hd", "arms.plain.negatives", "'hd'", "'hc', 'lc', 'wo' or 'swap'"),
+        ("arms.hc_cement.margin.width=0", "arms.hc_cement.margin.width", "0", "greater than 0"),
+        ("arms.hc_cement.margin.low=.nan", "arms.hc_cement.margin.low", "nan", "finite"),
+        ("'gradients.pictures=[8, 15]'", "gradients.pictures.1", "15", "multiple of 2"),
+        ("arms.hc_cement.loss=info_nce", "arms.hc_cement", "'info_nce'", "given for the loss cement"),
+        ("arms.hc_info_nce.loss=cement", "arms.hc_info_nce", "'cement'", "given for the loss cement"),
+        ("gradients.batches=1", "gradients.batches", "1", "greater than or equal to 2"),
+        ("arms.hc_cement.negatives=null", "arms.hc_cement", "None", "cement needs negatives"),
+    ],
+)
+def test_a_wrong_value_names_the_parameter_the_value_and_the_rule(
+    settings: str, parameter: str, value: str, rule: str
+) -> None:
+    message = refusal(settings)
+    assert message.startswith(f"{parameter} = "), message
+    assert value in message and rule in message, message
+
+
+def test_an_unknown_profile_names_those_there_are(tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match="unknown profile 'mimi'; the profiles are: .*mini.*smoke"):
+        load("mimi", folder=PARAMS)
+    with pytest.raises(ConfigError, match="none in"):
+        load("mini", folder=tmp_path)
+
+
+def write(folder: Path, change: Any) -> Path:
+    """The smoke profile as a file of `folder`, its tree changed in place by `change`."""
+    tree = yaml.safe_load((PARAMS / "smoke.yml").read_text())
+    change(tree)
+    (folder / "own.yml").write_text(yaml.safe_dump(tree))
+    return folder
+
+
+@pytest.mark.parametrize(
+    ("change", "says"),
+    [
+        (lambda tree: tree["train"].update(stepz=tree["train"].pop("steps")), "'train.stepz'.*'steps'"),
+        (lambda tree: tree["arms"]["hc_cement"].update(margn=1), "'arms.hc_cement.margn'.*'margin'"),
+        (lambda tree: tree.update(wrold=tree.pop("world")), "'wrold'.*'world'"),
+        (lambda tree: tree["train"].pop("steps"), "train.steps.*no default"),
+        (lambda tree: tree.clear(), "profile.*no default"),
+    ],
+)
+def test_a_profile_with_a_key_too_many_or_too_few_is_refused_by_name(
+    change: Any, says: str, tmp_path: Path
+) -> None:
+    with pytest.raises(ConfigError, match=says) as refused:
+        load("own", folder=write(tmp_path, change))
+    assert "\n" not in str(refused.value)
+
+
+@pytest.mark.parametrize("text", ["", "just words", "train: [", "a: b: c"])
+def test_a_profile_that_is_no_mapping_is_refused_by_its_file(text: str, tmp_path: Path) -> None:
+    (tmp_path / "own.yml").write_text(text)
+    with pytest.raises(ConfigError, match="own.yml") as refused:
+        load("own", folder=tmp_path)
+    assert "\n" not in str(refused.value)
+
+
+def test_settings_are_read_as_yaml_and_quoted_as_in_a_shell() -> None:
+    margin = "'arms.hc_cement.margin={low: 0, high: 1, midpoint: 3, width: 0.5}'"
+    changed = smoke(f"train.steps=9 {margin} train.learning_rate=1e-3 gradients.pictures=[4,6] profile='a b'")
+    assert changed.train.steps == 9
+    assert changed.arms["hc_cement"].margin.model_dump() == {"low": 0, "high": 1, "midpoint": 3, "width": 0.5}
+    assert changed.train.learning_rate == 0.001  # YAML alone reads 1e-3 as a string
+    assert changed.gradients.pictures == [4, 6]
+    assert changed.profile == "a b"
+    assert changed.model_copy(update={"profile": "smoke"}) == smoke(
+        f'{margin} "gradients.pictures=[4, 6]" train.learning_rate=0.001 train.steps=9'
+    )
+
+
+def test_the_last_of_two_settings_counts_and_a_name_may_repeat_on_the_way(tmp_path: Path) -> None:
+    assert smoke("seed=1 seed=2").seed == 2
+    folder = write(tmp_path, lambda tree: tree["arms"].update(a=tree["arms"].pop("plain")))
+    with pytest.raises(ConfigError, match="'a' is not among loss, negatives"):
+        load("own", "arms.a.a=3", folder)
+    assert load("own", "arms.a.negatives=lc", folder).arms["a"].negatives == "lc"
+
+
+def test_an_experiment_cannot_be_changed() -> None:
+    with pytest.raises(ValueError, match="frozen"):
+        smoke().train.steps = 3
+
+
+def test_nothing_that_decides_a_result_has_a_default() -> None:
+    def optional(section: type[BaseModel]) -> set[str]:
+        return {name for name, field in section.model_fields.items() if not field.is_required()}
+
+    # A margin that is left out is not a default: the arm's loss says whether there is one.
+    sections = Section.__subclasses__()
+    found = {f"{section.__name__}.{name}" for section in sections for name in optional(section)}
+    assert found == {"Arm.margin"}
+
+
+def leaves(node: Any, path: tuple = ()) -> list[tuple]:
+    if isinstance(node, dict):
+        return [leaf for key, value in node.items() for leaf in leaves(value, (*path, key))]
+    return [path]
+
+
+def changed_at(tree: dict, path: tuple) -> dict:
+    key, *rest = path
+    old = tree[key]
+    new = changed_at(old, tuple(rest)) if rest else [*old, 2] if isinstance(old, list) else f"{old}, another"
+    return {**tree, key: new}
+
+
+def test_the_fingerprint_changes_with_every_field_and_with_nothing_else() -> None:
+    plain = smoke().model_dump()
+    paths = leaves(plain)
+    assert len(paths) > 40
+    prints = {fingerprint(changed_at(plain, path)) for path in paths} | {fingerprint(smoke())}
+    assert len(prints) == len(paths) + 1
+    assert fingerprint(plain) == fingerprint(smoke()) == fingerprint(smoke("train.steps=6"))
+    assert fingerprint(dict(reversed(plain.items()))) == fingerprint(plain)
+
+
+def test_the_fingerprint_tells_where_one_part_ends() -> None:
+    assert fingerprint("ab", "c") != fingerprint("a", "bc") != fingerprint("abc")
+    assert fingerprint(smoke().train) != fingerprint(smoke().pretrain)
+    assert len(fingerprint(math.pi)) == 12
