@@ -16,7 +16,7 @@ def run_all(tasks: Sequence[Callable[[], Any]], jobs: int) -> list[Any]:
 
     Tasks and results are pickled where `jobs` is more than 1, so tasks are partials of module functions.
     """
-    if jobs == 1 or len(tasks) == 1:
+    if jobs == 1 or len(tasks) < 2:
         return [task() for task in tasks]
     context = multiprocessing.get_context("spawn")
     lines = context.Value("i", 0)

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from slipform_core import executors, results, summaries
-from slipform_core.config import Arm, Experiment, fingerprint
+from slipform_core.config import Arm, ConfigError, Experiment, fingerprint
 from slipform_core.files import write_text
 from slipform_core.stages import code, stage
 
@@ -24,8 +24,9 @@ def run(experiment: Experiment, *, run: Path, stages: Path, jobs: int, command: 
     """Run all stages, `jobs` processes at a time, and write the run's results files.
 
     run: the run's folder, for `results/`. stages: where stages are kept, shared by runs. command: how to make
-    the results again, printed in them.
+    the results again, printed in them. Raises ConfigError before any work, see `check`.
     """
+    check(experiment)
     started = time.monotonic()
     choices = sorted({arm.negatives for arm in experiment.arms.values() if arm.negatives})
     first = [partial(pretrain, experiment, stages), partial(words, experiment, stages)]
@@ -42,9 +43,49 @@ def run(experiment: Experiment, *, run: Path, stages: Path, jobs: int, command: 
         results.write(run / "results", results.Result(name, experiment.profile, values, made))
 
 
+def check(experiment: Experiment) -> None:
+    """Refuse what would fail after minutes of work; ConfigError names the parameter and the choices."""
+    from slipform_core.editors import EDITORS
+    from slipform_core.emoji_world.lexicon import nouns
+    from slipform_core.models import MODELS
+    from slipform_core.rewriters import REWRITERS
+
+    world, arms = experiment.world, experiment.arms
+    names = {
+        "plant.rewriter": (experiment.plant.rewriter, REWRITERS),
+        "plant.editor": (experiment.plant.editor, EDITORS),
+        "model": (experiment.model, MODELS),
+    }
+    for parameter, (name, choices) in names.items():
+        if name not in choices:
+            raise ConfigError(f"{parameter} = {name!r} is none of {', '.join(choices)}")
+    if BASE in arms:
+        raise ConfigError(f"arms.{BASE}: this is the name of the pretrained model, give the arm another")
+    try:
+        parameter = "world.nouns"
+        nouns(world.nouns)
+        for name, arm in arms.items():
+            parameter = f"arms.{name}"
+            objective_of(arm)
+    except ValueError as error:
+        raise ConfigError(f"{parameter}: {error}") from None
+    pairs = [experiment.train.pictures // (2 if arm.negatives else 1) for arm in arms.values()]
+    shares = experiment.gradients.pictures if any(arm.negatives for arm in arms.values()) else []
+    sizes = {
+        "pretrain.pictures": (experiment.pretrain.pictures, "pretrain_scenes"),
+        "train.pictures": (max(pairs, default=0), "train_scenes"),
+        "gradients.pictures": (max(shares, default=0) // 2, "train_scenes"),
+        "evaluation.retrieval": (experiment.evaluation.retrieval, "test_scenes"),
+    }
+    for parameter, (needed, scenes) in sizes.items():
+        if needed > (there := getattr(world, scenes)):
+            raise ConfigError(f"{parameter} needs {needed} scenes, and world.{scenes} = {there}")
+
+
 def words(experiment: Experiment, stages: Path) -> Path:
     """Keywords of the training captions and what the norms say of them; `words.json`."""
-    depends = (experiment.seed, experiment.world, code("slipform_core.summaries"))
+    code_hash = code("slipform_core.concreteness", "slipform_core.sources", "slipform_core.summaries")
+    depends = (experiment.seed, experiment.world, code_hash)
     return stage(stages, "words", *depends, make=partial(_words, experiment))
 
 
@@ -60,7 +101,7 @@ def _words(experiment: Experiment, folder: Path) -> None:
 
 def plant(experiment: Experiment, stages: Path, choice: str) -> Path:
     """ConcreteBatch for one choice of the target word: shards and manifest."""
-    code_hash = code("slipform_core.concrete_plant") + code("slipform_core.sources")
+    code_hash = code("slipform_core.concrete_plant", "slipform_core.sources")
     depends = (choice, experiment.seed, experiment.world, experiment.plant, code_hash)
     return stage(stages, f"negatives-{choice}", *depends, make=partial(_plant, experiment, choice))
 
@@ -92,7 +133,7 @@ def pretrain(experiment: Experiment, stages: Path) -> Path:
     """The base model: plain pairs of the pretraining scenes, InfoNCE; `weights.safetensors` and
     `words.json`.
     """
-    code_hash = code("slipform_core.trainer") + code("slipform_core.sources")
+    code_hash = code("slipform_core.trainer", "slipform_core.sources")
     depends = (experiment.seed, experiment.world, experiment.model, experiment.pretrain, code_hash)
     return stage(stages, BASE, *depends, make=partial(_pretrain, experiment))
 
@@ -192,7 +233,7 @@ def gradients(experiment: Experiment, stages: Path) -> Path:
     """The hard negative's gradient share against batch size at the base's features; `shares.json`."""
     choices = sorted({arm.negatives for arm in experiment.arms.values() if arm.negatives})
     stands_on = [plant(experiment, stages, choice).name for choice in choices]
-    code_hash = code("slipform_core.gradients") + code("slipform_core.summaries")
+    code_hash = code("slipform_core.gradients", "slipform_core.summaries")
     depends = (pretrain(experiment, stages).name, stands_on, experiment.gradients, experiment.seed, code_hash)
     return stage(stages, "gradients", *depends, make=partial(_gradients, experiment, stages, choices))
 

@@ -1,6 +1,7 @@
 """A stage's output is a folder named by what it depends on, made once and kept until that changes."""
 
 import hashlib
+import inspect
 import json
 import time
 from collections.abc import Callable
@@ -24,29 +25,37 @@ def _graph():
 
 
 @cache
-def code(module: str) -> str:
-    """Twelve hex digits that change when a module, or one of ours that it imports, does; data files count
-    too.
+def code(*modules: str) -> str:
+    """Twelve hex digits that change when one of the modules, a module of ours that it imports, or a data file
+    that these name does.
     """
-    modules = {module, *_graph().find_upstream_modules(module)}
+    graph = _graph()
+    every = {*modules}.union(*(graph.find_upstream_modules(module) for module in modules))
     digest = hashlib.sha256()
-    for name in sorted(modules):
-        source = Path(find_spec(name).origin)
-        data = sorted(source.parent.glob("*.[cj]s*")) if source.name == "__init__.py" else []
-        for path in [source, *data]:
+    for name in sorted(every):
+        for path in _files(Path(find_spec(name).origin)):
             digest.update(f"{name}/{path.name}".encode() + path.read_bytes())
     return digest.hexdigest()[:12]
 
 
-def stage(folder: Path, name: str, *depends: Any, make: Callable[[Path], None]) -> Path:
-    """The folder `<name>-<fingerprint of depends>`, made by `make(folder)` unless it stands.
+def _files(module: Path) -> list[Path]:
+    """A module's file, and the data files beside it that it names, alone or by their folder."""
+    text = module.read_text()
+    beside = (path for kind in ("*.csv", "*.json") for path in sorted(module.parent.rglob(kind)))
+    return [module, *(path for path in beside if path.relative_to(module.parent).parts[0] in text)]
 
+
+def stage(folder: Path, name: str, *depends: Any, make: Callable[[Path], None]) -> Path:
+    """The folder `<name>-<fingerprint>`, made by `make(folder)` unless it stands.
+
+    The fingerprint is of `depends` and of the module that `make` is written in, without what that imports.
     `make` may find what a killed run left and go on from there. Two processes that want the same stage wait
     for each other.
     """
     from filelock import FileLock
 
-    path = folder / f"{name}-{fingerprint(*depends)}"
+    recipe = Path(inspect.getfile(getattr(make, "func", make))).read_text()
+    path = folder / f"{name}-{fingerprint(recipe, *depends)}"
     path.mkdir(parents=True, exist_ok=True)
     with FileLock(path / ".lock"):
         if not (path / DONE).is_file():

@@ -1,0 +1,279 @@
+"""The spine from captions to results files, on the smallest profile that passes through everything."""
+
+import json
+import math
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from slipform_core import config, experiment, results, stages
+from slipform_core.benchmarks import world_benchmark
+from slipform_core.config import ConfigError, Experiment
+from slipform_core.shards import read_manifest, read_samples
+
+ROOT = Path(__file__).parent.parent
+PARAMS = ROOT / "notebooks" / "params"
+FILES = ("words", "negatives", "training", "composition", "gradients")
+
+
+def smoke(settings: str = "") -> Experiment:
+    return config.load("smoke", settings, PARAMS)
+
+
+def run(home: Path, settings: str = "", name: str = "smoke") -> None:
+    experiment.run(
+        smoke(settings),
+        run=home / "build/runs" / name,
+        stages=home / "build/stages",
+        jobs=1,
+        command="slipform run --profile smoke",
+    )
+
+
+@pytest.fixture(scope="session")
+def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder of an undisturbed run of the smoke profile."""
+    folder = tmp_path_factory.mktemp("smoke")
+    run(folder)
+    return folder
+
+
+def load(home: Path, name: str, run: str = "smoke") -> results.Result:
+    return results.load(home / "build/runs" / run / "results", "smoke", name)
+
+
+def fractions(node) -> list[dict]:
+    """All scores, standard errors and counts at the leaves."""
+    if "value" in node:
+        return [node]
+    return [leaf for below in node.values() for leaf in fractions(below)]
+
+
+def test_every_results_file_says_how_it_was_made(home: Path) -> None:
+    folder = home / "build/runs/smoke/results/smoke"
+    assert {path.name for path in folder.iterdir()} == {f"{name}.json" for name in FILES}
+    for name in FILES:
+        made = load(home, name).made
+        assert Experiment(**made["config"]) == smoke()
+        assert made["command"] == "slipform run --profile smoke"
+        assert len(made["fingerprint"]) == 12 and made["seconds"] > 0
+
+
+def test_words_and_negatives_count_what_there_is(home: Path) -> None:
+    words = load(home, "words").values
+    assert words["captions"] == 48 and 0 < words["covered"] <= words["keywords"]
+    assert sum(role["count"] for role in words["roles"].values()) == words["covered"]
+    negatives = load(home, "negatives").values
+    assert set(negatives) == {"hc", "swap"}
+    for choice, found in negatives.items():
+        folder = experiment.plant(smoke(), home / "build/stages", choice)
+        records = [sample.record for sample in read_samples(folder)]
+        assert found["kept"] == len(records) > 16
+        assert found["kept"] + sum(found["rejected"].values()) == found["captions"] == 48
+        assert found["all"]["count"] == len(records)
+        mean = math.fsum(record.keyword.concreteness for record in records) / len(records)
+        assert found["all"]["mean"] == pytest.approx(mean, abs=1e-4)
+        assert len(read_manifest(folder)) == 3
+
+
+def test_every_arm_was_trained_as_long_and_on_as_many_pictures(home: Path) -> None:
+    training = load(home, "training").values
+    assert list(training) == ["base", *smoke().arms]
+    for arm, found in training.items():
+        steps = 8 if arm == "base" else 6
+        assert found["steps"] == steps and found["pictures"] == 16 * steps
+        shares = {"hc_info_nce", "hc_cement", "swap_info_nce"}
+        assert ("share" in found["curves"]) == (arm in shares)
+        assert all(len(curve) == steps for curve in found["curves"].values())
+        assert all(map(math.isfinite, found["curves"]["loss"]))
+
+
+def test_every_arm_has_scores_on_the_same_items(home: Path) -> None:
+    composition = load(home, "composition").values
+    assert list(composition) == ["base", *smoke().arms]
+    benchmark = world_benchmark(smoke())
+    for scores in composition.values():
+        assert list(scores) == [*benchmark.subsets, "retrieval"]
+        for subset, items in benchmark.subsets.items():
+            assert set(scores[subset]) == {"i2t", "t2i", "group", "ties"}
+            assert {leaf["count"] for leaf in fractions(scores[subset])} == {len(items.captions)}
+        assert scores["retrieval"]["t2i_r1"]["count"] == 50
+        assert scores["retrieval"]["i2t_r1"]["count"] == 10
+        assert all(0 <= leaf["value"] <= 1 and leaf["stderr"] >= 0 for leaf in fractions(scores))
+    assert len({json.dumps(scores) for scores in composition.values()}) > 1
+
+
+def test_shares_are_measured_for_each_choice_loss_and_size(home: Path) -> None:
+    gradients = load(home, "gradients").values
+    assert gradients["batches"] == 2
+    assert set(gradients["shares"]) == {"hc", "swap"}
+    for losses in gradients["shares"].values():
+        assert set(losses) == {"info_nce", "hc_cement"}
+        for curve in losses.values():
+            assert list(curve) == ["8", "16"]
+            assert all(0 < point["mean"] < 1 for point in curve.values())
+            assert curve["8"]["mean"] > curve["16"]["mean"]
+
+
+def test_the_arms_differ_and_start_from_the_base(home: Path) -> None:
+    folders = [experiment.trained(smoke(), home / "build/stages", arm) for arm in ("base", *smoke().arms)]
+    assert len({(folder / "weights.safetensors").read_bytes() for folder in folders}) == 5
+    logs = [json.loads((folder / "log.jsonl").read_text().splitlines()[0]) for folder in folders]
+    base_scale = json.loads((folders[0] / "log.jsonl").read_text().splitlines()[-1])["scale"]
+    assert all(log["scale"] == pytest.approx(base_scale, rel=1e-3) for log in logs[1:])
+    by_arm = dict(zip(("base", *smoke().arms), logs, strict=True))
+    # The same first batch at the same weights: the margin alone makes the losses and the shares differ.
+    assert by_arm["hc_cement"]["share"] > by_arm["hc_info_nce"]["share"]
+    assert by_arm["hc_cement"]["loss"] > by_arm["hc_info_nce"]["loss"]
+
+
+def snapshot(folder: Path) -> dict[str, int]:
+    return {
+        str(path.relative_to(folder)): path.stat().st_mtime_ns
+        for path in folder.rglob("*")
+        if path.is_file() and path.name != ".lock"
+    }
+
+
+def test_a_second_run_makes_nothing_again(home: Path) -> None:
+    before, values = snapshot(home / "build/stages"), load(home, "composition").values
+    run(home, name="second")
+    assert snapshot(home / "build/stages") == before
+    assert load(home, "composition", "second").values == values
+
+
+def test_experiments_that_differ_in_the_loss_share_what_comes_before(home: Path, tmp_path: Path) -> None:
+    margin = "'arms.hc_cement.margin={low: 0, high: 1, midpoint: 3, width: 0.5}'"
+    kept, made = home / "build/stages", []
+
+    def names(settings: str) -> dict[str, str]:
+        """The folders of all stages of an experiment, in the order of its stages."""
+        given = smoke(settings)
+        found = {"base": experiment.pretrain(given, kept), "words": experiment.words(given, kept)}
+        found |= {choice: experiment.plant(given, kept, choice) for choice in ("hc", "swap")}
+        found |= {f"arm-{arm}": experiment.fine_tune(given, kept, arm) for arm in given.arms}
+        return {name: path.name for name, path in found.items()}
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(
+            experiment, "stage", lambda folder, name, *depends, make: path_of(folder, name, depends, make)
+        )
+
+        def path_of(folder: Path, name: str, depends: tuple, make) -> Path:
+            made.append(name)
+            return folder / f"{name}-{config.fingerprint(*depends)}"
+
+        plain = names("")
+        changed = {
+            settings: {name for name, folder in names(settings).items() if folder != plain[name]}
+            for settings in (
+                "profile=other",
+                margin,
+                "train.steps=7",
+                "plant.top_k=2",
+                "pretrain.seed=6",
+                "world.test_scenes=25",
+                "seed=6",
+                "evaluation.items=9",
+            )
+        }
+    arms = {f"arm-{arm}" for arm in smoke().arms}
+    everything = {"base", "words", "hc", "swap", *arms}
+    assert changed == {
+        "profile=other": set(),
+        margin: {"arm-hc_cement"},
+        "train.steps=7": arms,
+        "plant.top_k=2": {"hc", "swap", *arms},
+        "pretrain.seed=6": {"base", *arms},
+        "world.test_scenes=25": everything,
+        "seed=6": everything,
+        "evaluation.items=9": set(),
+    }
+
+
+@pytest.mark.parametrize(
+    ("settings", "says"),
+    [
+        ("plant.rewriter=gramar", ["plant.rewriter = 'gramar'", "grammar"]),
+        ("plant.editor=renderer", ["plant.editor = 'renderer'", "render"]),
+        ("model=slipform-big", ["model = 'slipform-big'", "slipform-tiny"]),
+        ("pretrain.pictures=64", ["pretrain.pictures", "64", "world.pretrain_scenes = 48"]),
+        ("train.pictures=64", ["train.pictures", "64", "world.train_scenes = 48"]),
+        ("gradients.pictures=[8,98]", ["gradients.pictures", "49", "world.train_scenes = 48"]),
+        ("evaluation.retrieval=25", ["evaluation.retrieval", "25", "world.test_scenes = 24"]),
+        ("world.nouns=5000", ["world.nouns", "5000"]),
+        ("arms.hc_cement.margin.low=3", ["arms.hc_cement", "low = 3", "high = 2"]),
+    ],
+)
+def test_what_cannot_end_well_is_refused_before_any_work(
+    settings: str, says: list[str], tmp_path: Path
+) -> None:
+    with pytest.raises(ConfigError) as refused:
+        run(tmp_path, settings)
+    assert all(part in str(refused.value) for part in says), refused.value
+    assert not list(tmp_path.iterdir())
+
+
+def test_an_arm_cannot_take_the_name_of_the_base(tmp_path: Path) -> None:
+    arms = smoke().arms
+    named = smoke().model_copy(update={"arms": arms | {"base": arms["plain"]}})
+    with pytest.raises(ConfigError, match=r"arms\.base"):
+        experiment.run(named, run=tmp_path / "run", stages=tmp_path / "stages", jobs=1, command="")
+
+
+def test_arms_with_negatives_alone_need_half_the_pictures() -> None:
+    arms = {"hc": smoke().arms["hc_info_nce"]}
+    experiment.check(smoke("train.pictures=96").model_copy(update={"arms": arms}))
+    with pytest.raises(ConfigError, match="needs 49 scenes"):
+        experiment.check(smoke("train.pictures=98").model_copy(update={"arms": arms}))
+
+
+def command(home: Path) -> subprocess.Popen:
+    """`slipform run --profile smoke` in a folder of its own."""
+    (home / "notebooks").mkdir(exist_ok=True)
+    if not (home / "notebooks/params").exists():
+        (home / "notebooks/params").symlink_to(PARAMS)
+    import torch
+
+    environment = os.environ | {"OMP_NUM_THREADS": str(torch.get_num_threads())}
+    words = [sys.executable, "-m", "slipform_core", "run", "--profile", "smoke"]
+    return subprocess.Popen(words, cwd=home, env=environment, stderr=subprocess.PIPE, text=True)
+
+
+def test_a_run_that_is_killed_ends_as_if_undisturbed(home: Path, tmp_path: Path) -> None:
+    kept = tmp_path / "build/stages"
+    killed = command(tmp_path)
+    end = time.monotonic() + 120
+    # In the middle of the second arm: the base, the negatives and an arm stand, three arms are to come.
+    while not list(kept.glob("arm-hc_info_nce-*/log.jsonl")):
+        assert killed.poll() is None, killed.stderr.read()
+        assert time.monotonic() < end
+        time.sleep(0.005)
+    killed.send_signal(signal.SIGKILL)
+    killed.wait()
+    assert not (tmp_path / "build/runs/smoke/results").exists()
+    stood = {path.parent.name: path.stat().st_mtime_ns for path in kept.glob("*/done.json")}
+    assert any(name.startswith("base") for name in stood) and any(
+        name.startswith("arm-plain") for name in stood
+    )
+    again = command(tmp_path)
+    _, said = again.communicate(timeout=120)
+    assert again.returncode == 0, said
+    assert "base" not in said and "plain" not in said and "hc_cement: 100%" in said
+    for name in ("composition", "gradients", "words"):
+        assert load(tmp_path, name).values == load(home, name).values, name
+    ended = {path.parent.name: path.stat().st_mtime_ns for path in kept.glob("*/done.json")}
+    assert stood.items() <= ended.items()
+    assert set(ended) == {path.parent.name for path in (home / "build/stages").glob("*/done.json")}
+
+
+def test_stages_that_were_made_say_how_long_it_took(home: Path) -> None:
+    for folder in (home / "build/stages").iterdir():
+        assert stages.seconds(folder) >= 0
+    training = load(home, "training").values
+    assert all(found["seconds"] >= 0 for found in training.values())
