@@ -34,7 +34,9 @@ def evaluate(clip: Clip, benchmark: Benchmark, *, batch: int) -> list[Score]:
     (Winoground's) and `ties`; for retrieval R@1, R@5 and R@10 both ways. Strict throughout: a tie is wrong,
     NaN raises ValueError.
     """
-    images, texts = embed(clip, benchmark, batch=batch)
+    # Products in float64, rounded to float32: a matrix product's blocks round equal features differently, and
+    # that alone would break the ties of a collapsed model.
+    images, texts = (features.astype(np.float64) for features in embed(clip, benchmark, batch=batch))
     scores = [
         score
         for subset, items in benchmark.subsets.items()
@@ -50,7 +52,8 @@ def _score(benchmark: str, subset: str, metric: str, right: np.ndarray) -> Score
 def _item_scores(
     name: str, subset: str, items: Items, images: np.ndarray, texts: np.ndarray
 ) -> Iterator[Score]:
-    similarity = np.einsum("nid,ncd->nic", images[items.pictures], texts[items.captions])
+    products = np.einsum("nid,ncd->nic", images[items.pictures], texts[items.captions])
+    similarity = products.astype(np.float32)
     choice = {
         "i2t": caption_choice(similarity[:, 0, :]),
         "t2i": caption_choice(similarity[:, :, 0]),
@@ -66,7 +69,7 @@ def _retrieval_scores(benchmark: Benchmark, images: np.ndarray, texts: np.ndarra
     queries, owners = benchmark.retrieval
     candidates = np.unique(owners)
     relevant = owners[:, None] == candidates[None, :]
-    similarity = texts[queries] @ images[candidates].T
+    similarity = (texts[queries] @ images[candidates].T).astype(np.float32)
     for way, table, truth in (("t2i", similarity, relevant), ("i2t", similarity.T, relevant.T)):
         ranks = strict_rank(table, truth)
         for k in RECALLS:
