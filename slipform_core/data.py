@@ -71,9 +71,9 @@ class Pool:
 
 
 def _starts(image_ids: Sequence[str]) -> np.ndarray:
-    """Where each picture's records begin, and the end; ValueError when a picture's records are not
-    together.
-    """
+    """Where each picture's records begin, and the end; ValueError for none, or a picture's apart."""
+    if not image_ids:
+        raise ValueError("there are no records to train on")
     starts = [i for i, image in enumerate(image_ids) if i == 0 or image != image_ids[i - 1]]
     if len({image_ids[i] for i in starts}) != len(starts):
         raise ValueError("the records of a picture must follow each other")
@@ -102,9 +102,10 @@ def negative_pool(
             pictures.append(picture)
         kept.append(record)
         negatives.append(negative)
+    first = _starts([record.image_id for record in kept])
     return Pool(
         pictures=np.stack(pictures),
-        first=_starts([record.image_id for record in kept]),
+        first=first,
         tokens=tokenize([record.caption for record in kept]),
         negative_pictures=np.stack(negatives),
         negative_tokens=tokenize([record.negative_caption for record in kept]),

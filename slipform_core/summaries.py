@@ -14,11 +14,10 @@ from slipform_core.shards import read_manifest, read_samples
 from slipform_core.stages import seconds
 
 BINS = np.arange(1.0, 5.01, 0.25)  # of concreteness, 1..5
-EXAMPLES = 12
 
 
 def words(captions: Sequence[Sequence[Keyword]], norms: int) -> dict[str, Any]:
-    """Of the keywords of captions: coverage by the norms, which have `norms` entries, counts, concreteness."""
+    """Of the keywords of captions: coverage by the norms (`norms` entries), counts, concreteness."""
     keywords = [keyword for words in captions for keyword in words]
     missing = Counter(word.lemma.lower() for word in keywords if word.concreteness is None)
     return {
@@ -45,7 +44,7 @@ def _concreteness(keywords: Iterable[Keyword]) -> dict[str, Any]:
 
 
 def negatives(folder: Path) -> dict[str, Any]:
-    """What ConcretePlant kept and rejected, by reason and by role, with the first records as examples."""
+    """What ConcretePlant kept and rejected, by reason and by role."""
     manifest = read_manifest(folder)
     rejected = sum((Counter(shard.rejected) for shard in manifest), Counter())
     records = [sample.record for sample in read_samples(folder)]

@@ -14,6 +14,7 @@ from torch import Tensor, nn
 from slipform_core import progress
 from slipform_core.config import Training
 from slipform_core.data import Batch, Pool
+from slipform_core.files import write_text
 from slipform_core.gradients import hard_negative_share
 from slipform_core.loss import Margin, Pairs, contrastive_logits
 from slipform_core.models import Clip, save_weights
@@ -26,8 +27,8 @@ def learning_rate(step: int, settings: Training) -> float:
     """Linear warm-up over `warmup` steps, never zero, then a cosine that reaches zero after the last step."""
     if step < settings.warmup:
         return settings.learning_rate * (step + 1) / settings.warmup
-    progress = (step - settings.warmup) / max(settings.steps - settings.warmup, 1)
-    return settings.learning_rate * 0.5 * (1 + math.cos(math.pi * progress))
+    done = (step - settings.warmup) / max(settings.steps - settings.warmup, 1)
+    return settings.learning_rate * 0.5 * (1 + math.cos(math.pi * done))
 
 
 def make_optimizer(model: nn.Module, settings: Training) -> torch.optim.AdamW:
@@ -70,7 +71,7 @@ class _Run:
         self.clip.model.load_state_dict(state["model"])
         self.optimizer.load_state_dict(state["optimizer"])
         lines = log.read_text().splitlines(keepends=True)[: state["step"]]
-        log.write_text("".join(lines))
+        write_text(log, "".join(lines))
         return state["step"]
 
     def save(self) -> None:
