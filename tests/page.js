@@ -3,6 +3,7 @@ async () => {
   if (window.MathJax?.startup?.promise) await MathJax.startup.promise;
   const images = [...document.images];
   await Promise.all(images.map((image) => image.decode().catch(() => null)));
+  document.head.insertAdjacentHTML("beforeend", "<style>* { animation: none !important; transition: none !important }</style>");
   document.querySelectorAll("details").forEach((element) => (element.open = true));
 
   // Contrast as in WCAG 2: text against the backgrounds below it.
@@ -16,8 +17,12 @@ async () => {
     const below = alpha < 1 ? ground(element.parentElement) : [0, 0, 0];
     return [r, g, b].map((value, i) => value * alpha + below[i] * (1 - alpha));
   };
+  const opacity = (element) => (element ? getComputedStyle(element).opacity * opacity(element.parentElement) : 1);
   const contrast = (element) => {
-    const [dim, bright] = [light(numbers(getComputedStyle(element).color)), light(ground(element))].sort((a, b) => a - b);
+    const [below, alpha] = [ground(element), opacity(element)];
+    const ink = numbers(getComputedStyle(element).color).slice(0, 3);
+    const seen = ink.map((value, i) => value * alpha + below[i] * (1 - alpha));
+    const [dim, bright] = [light(seen), light(below)].sort((a, b) => a - b);
     return (bright + 0.05) / (dim + 0.05);
   };
   const says = (element) => [...element.childNodes].some((node) => node.nodeType === 3 && node.data.trim());
