@@ -173,17 +173,22 @@ def audit(caption: str, target: Keyword, negative: str) -> str | None:
     before, after = [word for word, _, _ in found], re.findall(WORD, negative.lower())
     head = [word for word, _, end in found if end <= target.start]
     tail = [word for word, start, _ in found if start >= target.end]
+    beside: list[str] = []
     while head and head[-1] in COMPANIONS:
-        head.pop()
+        beside.insert(0, head.pop())
     while tail and tail[0] in COMPANIONS:
-        tail.pop(0)
+        beside.append(tail.pop(0))
     first, last = len(head), len(after) - len(tail)
     if first > last or after[:first] != head or after[last:] != tail:
         return "changed more than the span"
-    was, now = before[first : len(before) - len(tail)], after[first:last]
-    if [word for word in was if word not in ARTICLES] == [word for word in now if word not in ARTICLES]:
+    was, now, rest = map(_bare, (before[first : len(before) - len(tail)], after[first:last], beside))
+    if now == was:
         return "unchanged"
-    return "changed more than the span" if ARTICLES.issuperset(now) else None  # the word is gone
+    return "changed more than the span" if now == rest else None  # where only `rest` stays, the word is gone
+
+
+def _bare(words: Sequence[str]) -> list[str]:
+    return [word for word in words if word not in ARTICLES]
 
 
 def _chunks(captions: Iterable[Caption], size: int) -> Iterator[list[Caption]]:
