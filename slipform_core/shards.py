@@ -68,8 +68,10 @@ def write_shard(
 
     partial = folder / (name + ".partial")
     count = 0
-    with partial.open("wb") as stream:
-        writer = TarWriter(stream, encoder=False, mtime=0, user="", group="")
+    with (
+        partial.open("wb") as stream,
+        TarWriter(stream, encoder=False, mtime=0, user="", group="") as writer,
+    ):
         for sample in samples:
             writer.write(
                 {
@@ -82,7 +84,6 @@ def write_shard(
                 }
             )
             count += 1
-        writer.close()
     partial.replace(folder / name)
     path = folder / name
     reasons = dict(sorted(rejected.items()))
