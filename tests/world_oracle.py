@@ -5,7 +5,6 @@
 """
 
 import re
-from collections import Counter
 from dataclasses import dataclass
 from functools import cache
 
@@ -150,41 +149,46 @@ def true(text: str, view: View) -> bool:
 
 
 @cache
-def _glyphs(side: int) -> tuple[list[str], np.ndarray]:
-    """Every noun on a grey card of `side` pixels, drawn here from the font."""
+def _glyphs() -> dict[str, Image.Image]:
+    """Every noun's picture in a square, drawn here from the font."""
     font = ImageFont.truetype(font_path(), 160)
-    cards = []
-    for character in code_points().values():
+    glyphs = {}
+    for noun, character in code_points().items():
         sheet = Image.new("RGBA", (256, 256))
         ImageDraw.Draw(sheet).text((40, 20), character, font=font, embedded_color=True)
         left, top, right, bottom = sheet.getbbox()
-        square = Image.new("RGBA", (max(right - left, bottom - top),) * 2)
-        square.paste(
-            sheet.crop((left, top, right, bottom)),
-            ((square.width - right + left) // 2, (square.height - bottom + top) // 2),
-        )
+        glyphs[noun] = square = Image.new("RGBA", (max(right - left, bottom - top),) * 2)
+        corner = ((square.width - right + left) // 2, (square.height - bottom + top) // 2)
+        square.paste(sheet.crop((left, top, right, bottom)), corner)
+    return glyphs
+
+
+@cache
+def _cards(side: int, rim: int) -> np.ndarray:
+    """Every noun on a grey card of `side` pixels without its rim, flat."""
+    cards = []
+    for glyph in _glyphs().values():
         card = Image.new("RGBA", (side, side), (235, 235, 235, 255))
-        card.alpha_composite(square.resize((side, side), Image.Resampling.BOX))
-        cards.append(np.asarray(card.convert("RGB"), dtype=np.float32))
-    return list(code_points()), np.stack(cards)
+        card.alpha_composite(glyph.resize((side, side), Image.Resampling.BOX))
+        cards.append(np.asarray(card.convert("RGB"), dtype=np.float32)[rim:-rim, rim:-rim].ravel())
+    return np.stack(cards)
 
 
 def _noun(pixels: np.ndarray, x: int, y: int, size: str, scale: int) -> str:
+    """The noun whose picture is nearest; a sprite may reach into a small card's frame by its rim."""
     distances = {}
     for side in ((18, 20), (22, 24))[size == "large"]:
-        names, cards = _glyphs(side * scale)
-        corner = side * scale // 2
-        crop = pixels[y - corner : y - corner + side * scale, x - corner : x - corner + side * scale]
-        inside = np.s_[..., scale:-scale, scale:-scale, :]  # a sprite may reach into a small card's frame
-        far = ((cards[inside] - crop[inside]) ** 2).mean(axis=(1, 2, 3))
-        distances[names[int(far.argmin())]] = float(far.min())
+        cards = _cards(side * scale, scale)
+        low, width = side * scale // 2 - scale, (side - 2) * scale
+        crop = pixels[y - low : y - low + width, x - low : x - low + width].astype(np.float32).ravel()
+        far = ((cards**2).sum(axis=1) - 2 * cards @ crop + crop @ crop) / crop.size
+        distances[list(_glyphs())[int(far.argmin())]] = float(far.min())
     return min(distances, key=distances.get)
 
 
 def see(pixels: np.ndarray) -> View:
     """What a picture shows that was drawn without noise: its frames by their exact colours."""
     scale = len(pixels) // 64
-    colours = Counter(map(tuple, pixels.reshape(-1, 3).tolist()))
     things = {}
     for colour, value in COLOURS.items():
         same = (pixels == value).all(axis=-1)
@@ -196,7 +200,7 @@ def see(pixels: np.ndarray) -> View:
         half = {"small": 12, "large": 15}[size] * scale
         x, y = _middle(columns, half, 3 * scale), _middle(rows, half, 3 * scale)
         things[_noun(pixels, x, y, size, scale)] = (colour, size, x, y)
-    place = max(PLACES, key=lambda place: colours[PLACES[place]])
+    place = max(PLACES, key=lambda place: (pixels == PLACES[place]).all(axis=-1).sum())
     return View(things, place)
 
 
