@@ -1,5 +1,6 @@
 """The spine from captions to results files, on the smallest profile that passes through everything."""
 
+import ast
 import json
 import math
 import os
@@ -194,6 +195,38 @@ def test_experiments_that_differ_in_the_loss_share_what_comes_before(home: Path,
         "seed=6": everything,
         "evaluation.items=9": set(),
     }
+
+
+def functions() -> dict[str, ast.FunctionDef]:
+    tree = ast.parse(Path(experiment.__file__).read_text())
+    return {node.name: node for node in tree.body if isinstance(node, ast.FunctionDef)}
+
+
+def used_by(function: ast.FunctionDef) -> set[str]:
+    """The modules of ours that a function imports, or reads of those that the file imports."""
+    found = {node.id for node in ast.walk(function) if isinstance(node, ast.Name)} & {"summaries"}
+    for node in ast.walk(function):
+        if isinstance(node, ast.ImportFrom) and node.module == "slipform_core":
+            found |= {alias.name for alias in node.names}
+        elif isinstance(node, ast.ImportFrom):
+            found.add(node.module.removeprefix("slipform_core."))
+    return {f"slipform_core.{name}" for name in found}
+
+
+def hashed_by(name: str) -> set[str]:
+    """The modules whose code is in the name of a stage, through the stages that it stands on too."""
+    nodes = [node for node in ast.walk(functions()[name]) if isinstance(node, ast.Call)]
+    calls = [node for node in nodes if isinstance(node.func, ast.Name)]
+    named = {arg.value for call in calls if call.func.id == "code" for arg in call.args}
+    named |= {module for given in named for module in stages._graph().find_upstream_modules(given)}
+    below = ("pretrain", "plant", "fine_tune", "trained")
+    return named.union(*(hashed_by(call.func.id) for call in calls if call.func.id in below))
+
+
+@pytest.mark.parametrize("name", ["words", "plant", "pretrain", "fine_tune", "score", "gradients"])
+def test_the_name_of_a_stage_depends_on_the_code_that_makes_it(name: str) -> None:
+    used = used_by(functions()[f"_{name}"])
+    assert used and used <= hashed_by(name)
 
 
 @pytest.mark.parametrize(

@@ -8,8 +8,10 @@ import subprocess
 import sys
 import time
 from functools import partial
+from importlib.util import module_from_spec, spec_from_file_location
 from itertools import pairwise
 from pathlib import Path
+from types import ModuleType
 
 import pytest
 
@@ -90,6 +92,24 @@ def test_a_stage_is_made_once_and_again_when_what_it_depends_on_changes(tmp_path
         stages.stage(tmp_path, "leg", settings, 3, make=make),
     }
     assert len(others | {first}) == 4
+
+
+def recipe(folder: Path, text: str) -> ModuleType:
+    """A module with a function `make`, read from a file."""
+    (folder / "recipe.py").write_text(f"def make(folder):\n    {text}\n")
+    spec = spec_from_file_location("recipe", folder / "recipe.py")
+    module = module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def test_a_stage_is_made_again_when_its_recipe_changes(tmp_path: Path) -> None:
+    found = []
+    for text in ("pass", "pass", "return 1"):
+        module = recipe(tmp_path, text)
+        found.append(stages.stage(tmp_path, "arm", 3, make=module.make))
+        assert found[-1] == stages.stage(tmp_path, "arm", 3, make=partial(module.make))
+    assert found[0] == found[1] != found[2]
 
 
 def fail(folder: Path) -> None:
