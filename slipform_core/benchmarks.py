@@ -144,8 +144,10 @@ class _Builder:
         """One item a scene, of its first caption that can be changed so, until there are `count`."""
         rows = []
         for group in groups:
+            if len(rows) == count:
+                break
             foil = next(self._foils(group, change), None)
-            if foil and len(rows) < count:
+            if foil:
                 rows.append(foil)
         table = np.array(rows, dtype=int).reshape(len(rows), 2, 2)
         return Items(table[:, 0], table[:, 1])
