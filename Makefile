@@ -76,8 +76,9 @@ $(READY): requirements.txt constraints.txt pyproject.toml
 	@command -v $(PYTHON) >/dev/null || { echo "slipform: there is no $(PYTHON); install Python 3.11 or say make PYTHON=..." >&2; exit 1; }
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
 		{ echo "slipform: Python 3.11 or newer is needed, $(PYTHON) is older; say make PYTHON=python3.11" >&2; exit 1; }
-	test -x $(BIN)/pip || $(PYTHON) -m venv $(VENV)
-	test -x $(UV) || $(BIN)/python -m pip install --quiet uv==$(UV_VERSION)
+	@echo "Setting up $(VENV): about 2 GB, a minute or two."
+	@test -x $(BIN)/pip || $(PYTHON) -m venv $(VENV)
+	@test -x $(UV) || $(BIN)/python -m pip install --quiet uv==$(UV_VERSION)
 	$(UV) pip install --python $(BIN)/python $(addprefix --find-links ,$(PIP_FIND_LINKS)) \
 		$(addprefix --torch-backend ,$(TORCH_BACKEND)) -r requirements.txt
 	$(UV) pip install --python $(BIN)/python --no-deps -e .
@@ -86,26 +87,27 @@ $(READY): requirements.txt constraints.txt pyproject.toml
 # ---- the run, its notebooks, its book ---------------------------------------------------------------------------------
 
 $(RESULTS): $(READY) $(SETTINGS) $(PARAMS) $(CODE)
-	rm -rf $(FOLDER)/results
+	@rm -rf $(FOLDER)/results
 	$(BIN)/slipform run --profile $(PROFILE) --settings $(call quote,$(SET)) --run $(RUN) --jobs $(JOBS)
 	@touch $@
 
 notebooks: $(EXECUTED)
 
 $(FOLDER)/notebooks/%.ipynb: notebooks/%.py $(RESULTS)
-	$(BIN)/slipform notebook $< --out $@ --needs $(FOLDER)/results -p run $(FOLDER)
+	@$(BIN)/slipform notebook $< --out $@ --needs $(FOLDER)/results -p run $(FOLDER)
 
 book: $(HTML)
 
 # Built afresh each time: an incremental build would not repeat the warning that stopped the build before.
 $(HTML): $(PAGES) $(EXECUTED)
-	rm -rf $(FOLDER)/src $(FOLDER)/_build $(FOLDER)/html
-	mkdir -p $(FOLDER)/src/notebooks
-	cp -R book $(FOLDER)/src/
-	cp $(EXECUTED) $(FOLDER)/src/notebooks/
-	SLIPFORM_RUN=$(FOLDER) $(BIN)/jupyter-book build $(FOLDER)/src --path-output $(FOLDER) \
+	@echo "Building the book of $(FOLDER)"
+	@rm -rf $(FOLDER)/src $(FOLDER)/_build $(FOLDER)/html
+	@mkdir -p $(FOLDER)/src/notebooks
+	@cp -R book $(FOLDER)/src/
+	@cp $(EXECUTED) $(FOLDER)/src/notebooks/
+	@SLIPFORM_RUN=$(FOLDER) $(BIN)/jupyter-book build $(FOLDER)/src --path-output $(FOLDER) \
 		--config _config.yml --toc book/_toc.yml -W --keep-going --quiet > /dev/null
-	mv $(FOLDER)/_build/html $(FOLDER)/html
+	@mv $(FOLDER)/_build/html $(FOLDER)/html
 	@echo && echo "The book stands. Open it: file://$(CURDIR)/$@"
 
 # ---- tests and the rest ---------------------------------------------------------------------------------------------
