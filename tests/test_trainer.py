@@ -116,7 +116,9 @@ def lose(folder: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("kills", "leave"), [([1], None), ([5], None), ([5], tear), ([5], lose), ([3, 2, 2], tear)], ids=str
+    ("kills", "leave"),
+    [([1], None), ([5], None), ([5], tear), ([5], lose), ([3, 2, 2], tear)],
+    ids=lambda value: getattr(value, "__name__", str(value)),
 )
 def test_a_killed_training_ends_as_if_undisturbed(kills, leave, undisturbed: Path, tmp_path: Path) -> None:
     for step in kills:
