@@ -1,7 +1,6 @@
 """Training data in memory and its batches: every picture once an epoch, one picture once a batch.
 
-P pictures, R records (a caption of a picture, maybe with its hard negative), L tokens a text, B pairs a
-batch.
+P pictures, R records (a caption of a picture, maybe with a hard negative), L tokens a text, B pairs a batch.
 """
 
 from collections.abc import Callable, Iterable, Sequence

@@ -130,9 +130,7 @@ def _plant(experiment: Experiment, choice: str, folder: Path) -> None:
 
 
 def pretrain(experiment: Experiment, stages: Path) -> Path:
-    """The base model: plain pairs of the pretraining scenes, InfoNCE; `weights.safetensors` and
-    `words.json`.
-    """
+    """The base: plain pairs of the pretraining scenes, InfoNCE; `weights.safetensors` and `words.json`."""
     code_hash = code("slipform_core.trainer", "slipform_core.sources")
     depends = (experiment.seed, experiment.world, experiment.model, experiment.pretrain, code_hash)
     return stage(stages, BASE, *depends, make=partial(_pretrain, experiment))
@@ -164,9 +162,7 @@ def load(experiment: Experiment, stages: Path, arm: str):
 
 
 def fine_tune(experiment: Experiment, stages: Path, arm: str) -> Path:
-    """One arm: the base, trained on with its negatives and its loss; as many pictures seen as any other
-    arm.
-    """
+    """One arm: the base, trained on with its negatives and its loss, on as many pictures as any other arm."""
     settings = experiment.arms[arm]
     stands_on = [pretrain(experiment, stages).name, code("slipform_core.trainer")]
     if settings.negatives:

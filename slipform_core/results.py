@@ -35,9 +35,7 @@ class Result:
     made: Mapping[str, Any]
 
     def __getitem__(self, path: str) -> Any:
-        """The value at `path`, keys joined by '/'; MissingResult names the keys at the level that lacks
-        one.
-        """
+        """The value at `path`, keys joined by '/'; MissingResult names the keys there are where one lacks."""
         node: Any = self.values
         for key in path.split("/"):
             if not isinstance(node, Mapping) or key not in node:

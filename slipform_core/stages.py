@@ -26,9 +26,7 @@ def _graph():
 
 @cache
 def code(*modules: str) -> str:
-    """Twelve hex digits that change when one of the modules, a module of ours that it imports, or a data file
-    that these name does.
-    """
+    """Twelve hex digits of the modules, of what they import of ours, and of the data files they name."""
     graph = _graph()
     every = {*modules}.union(*(graph.find_upstream_modules(module) for module in modules))
     digest = hashlib.sha256()

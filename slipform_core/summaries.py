@@ -77,9 +77,7 @@ def training(folder: Path, pictures: int) -> dict[str, Any]:
 
 
 def shares(experiment: Experiment, clip: Any, folder: Path) -> dict[str, Any]:
-    """Share of the hard negative at the features of `clip`, for each 2N, under InfoNCE and under each arm's
-    margin.
-    """
+    """The hard negative's share at the features of `clip` for each 2N: InfoNCE's and each arm's margin's."""
     import torch
 
     from slipform_core.gradients import share_against_batch

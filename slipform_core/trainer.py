@@ -1,6 +1,4 @@
-"""Training: AdamW, warm-up and cosine, gradient clipping, the logit scale clamped; exact resume after a
-kill.
-"""
+"""Training: AdamW, warm-up and cosine, clipped gradients, clamped logit scale; exact resume after a kill."""
 
 import json
 import math
@@ -52,9 +50,7 @@ def encode(clip: Clip, batch: Batch) -> Pairs:
 
 
 class _Run:
-    """The state of one training and its files: `checkpoint.pt`, `log.jsonl`, at last
-    `weights.safetensors`.
-    """
+    """The state of one training and its files: `checkpoint.pt` and `log.jsonl`."""
 
     def __init__(self, clip: Clip, settings: Training, folder: Path):
         self.clip, self.settings, self.folder = clip, settings, folder
