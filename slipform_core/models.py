@@ -5,6 +5,7 @@ import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from importlib.resources import files
 from pathlib import Path
 
@@ -67,13 +68,15 @@ class Clip:
     tokenize: Callable[[Sequence[str]], Tensor]
 
     def encode_image(self, pictures: np.ndarray) -> Tensor:
-        """Unit vectors (B, D) of pictures (B, H, W, 3) uint8."""
+        """Unit vectors (B, D) of pictures (B, H, W, 3) uint8; ValueError for another shape."""
         return normalize(self.model.visual(self.preprocess(pictures)), dim=-1)
 
     def encode_text(self, tokens: Tensor) -> Tensor:
         """Unit vectors (B, D) of tokens (B, L), padding cut to the longest text: exact, since the tower is
         causal.
         """
+        if tokens.ndim != 2:
+            raise ValueError(f"tokens are {tuple(tokens.shape)}, expected (B, L)")
         text = self.model.text
         length = int(tokens.argmax(dim=-1).max()) + 1
         tokens = tokens[:, :length]
@@ -101,7 +104,9 @@ def _initialise(model: nn.Module) -> None:
         nn.init.normal_(block.mlp.c_proj.weight, std=(2 * layers * width) ** -0.5)
 
 
-def _preprocess_drawn(pictures: np.ndarray) -> Tensor:
+def _preprocess_drawn(pictures: np.ndarray, *, side: int) -> Tensor:
+    if pictures.ndim != 4 or pictures.shape[1:] != (side, side, 3):
+        raise ValueError(f"pictures are {pictures.shape}, expected (B, {side}, {side}, 3)")
     pixels = torch.from_numpy(np.ascontiguousarray(pictures)).permute(0, 3, 1, 2).float()
     return pixels.div_(255).sub_(MEAN).div_(STD)
 
@@ -123,7 +128,7 @@ def slipform_tiny(words: Sequence[str], *, seed: int) -> Clip:
         logging.disable(logging.NOTSET)
         _initialise(model)
     tokenize = WordTokenizer(words, vocabulary=model.vocab_size, context=model.context_length)
-    return Clip(model, _preprocess_drawn, tokenize)
+    return Clip(model, partial(_preprocess_drawn, side=model.visual.image_size[0]), tokenize)
 
 
 def save_weights(model: nn.Module, path: Path) -> None:
