@@ -48,21 +48,23 @@ plt.show()
 #
 # ## Reading it
 #
-# - **The base is a bag of words** where it stands at chance on `swap_obj`, `swap_att` and `swap_rel`
-#   ({result}`composition:base/swap_obj/i2t/value|.1%`, {result}`composition:base/swap_att/i2t/value|.1%` and
-#   {result}`composition:base/swap_rel/i2t/value|.1%` here) and well above it on replacements
-#   ({result}`composition:base/replace_obj/i2t/value|.1%` for objects).
-# - **Order can be learnt** by this model: the arm trained on swaps reaches
-#   {result}`composition:swap_info_nce/swap_obj/i2t/value|.1%` on swapped objects, and
+# - **Is the base a bag of words?** On `swap_obj`, `swap_att` and `swap_rel` it has
+#   {result}`composition:base/swap_obj/i2t/value|.1%`, {result}`composition:base/swap_att/i2t/value|.1%` and
+#   {result}`composition:base/swap_rel/i2t/value|.1%`, where guessing has 50 %; on replaced objects
+#   {result}`composition:base/replace_obj/i2t/value|.1%`.
+# - **Can order be learnt at all?** The arm trained on swaps has
+#   {result}`composition:swap_info_nce/swap_obj/i2t/value|.1%` on swapped objects,
+#   {result}`composition:swap_info_nce/swap_att/i2t/value|.1%` on swapped attributes and
 #   {result}`composition:swap_info_nce/swap_rel/i2t/value|.1%` on converse relations.
-# - **Concrete negatives** stand at {result}`composition:hc_info_nce/replace_obj/i2t/value|.1%` on replaced
-# objects with   InfoNCE and {result}`composition:hc_cement/replace_obj/i2t/value|.1%` with Cement, the plain
-# continuation at   {result}`composition:plain/replace_obj/i2t/value|.1%`; on swapped objects at
+# - **What do concrete negatives teach?** On replaced objects the plain continuation has
+#   {result}`composition:plain/replace_obj/i2t/value|.1%`, concrete negatives
+#   {result}`composition:hc_info_nce/replace_obj/i2t/value|.1%` with InfoNCE and
+#   {result}`composition:hc_cement/replace_obj/i2t/value|.1%` with Cement; on swapped objects
 #   {result}`composition:hc_info_nce/swap_obj/i2t/value|.1%` and
-# {result}`composition:hc_cement/swap_obj/i2t/value|.1%`.
+#   {result}`composition:hc_cement/swap_obj/i2t/value|.1%`.
 #
-# The [ledger of claims](../book/claims.md) draws the conclusions, by checks that were written down before
-# this run.
+# The [ledger of claims](../book/claims.md) draws the conclusions, by checks that were written down before this
+# run.
 #
 # ## The same with pictures exchanged, and both at once
 #

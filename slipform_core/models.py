@@ -72,18 +72,23 @@ class Clip:
         return normalize(self.model.visual(self.preprocess(pictures)), dim=-1)
 
     def encode_text(self, tokens: Tensor) -> Tensor:
-        """Unit vectors (B, D) of tokens (B, L), padding cut to the longest text: exact, since the tower is
-        causal.
+        """Unit vectors (B, D) of tokens (B, L); ValueError for another shape.
+
+        The short half of the texts and the long one are encoded apart, each cut to its longest text: exact,
+        since the tower is causal and reads its features at the end of the text.
         """
         if tokens.ndim != 2:
             raise ValueError(f"tokens are {tuple(tokens.shape)}, expected (B, L)")
-        text = self.model.text
-        length = int(tokens.argmax(dim=-1).max()) + 1
-        tokens = tokens[:, :length]
-        states = text.token_embedding(tokens) + text.positional_embedding[:length]
+        halves = tokens.argmax(dim=-1).argsort().tensor_split(2)
+        features = torch.cat([self._encode_cut(tokens[rows]) for rows in halves if len(rows)])
+        return normalize(features[torch.cat(halves).argsort()], dim=-1)
+
+    def _encode_cut(self, tokens: Tensor) -> Tensor:
+        text, ends = self.model.text, tokens.argmax(dim=-1)
+        length = int(ends.max()) + 1
+        states = text.token_embedding(tokens[:, :length]) + text.positional_embedding[:length]
         states = text.ln_final(text.transformer(states, attn_mask=text.attn_mask[:length, :length]))
-        pooled = states[torch.arange(len(tokens)), tokens.argmax(dim=-1)]
-        return normalize(pooled @ text.text_projection, dim=-1)
+        return states[torch.arange(len(tokens)), ends] @ text.text_projection
 
     @property
     def logit_scale(self) -> Tensor:

@@ -23,20 +23,20 @@ CAPTIONS = 5
 
 # How often a caption says something, or says it so: our choice, set by looking at COCO's captions.
 HABITS = {
-    "size": 0.4,
+    "size": 0.25,
     "colour": 0.75,
-    "clause": 0.1,  # "a dog that is red"
-    "beside": 0.15,  # "next to", "near" instead of a direction
+    "clause": 0.08,  # "a dog that is red"
+    "beside": 0.1,  # "next to", "near" instead of a direction
     "is": 0.25,
     "verb": 0.2,
-    "with": 0.15,  # "a dog with a cup to the left of it"
+    "with": 0.1,  # "a dog with a cup to the left of it"
     "and": 0.1,  # "a dog and a cup"
-    "third": 0.7,
-    "medium": 0.25,  # "a picture of ..."
+    "third": 0.5,
+    "medium": 0.2,  # "a picture of ..."
     "mood": 0.7,  # "a strange picture of ..."
     "there": 0.15,
     "place first": 0.4,  # "on grass there is ..."
-    "place": 0.7,
+    "place": 0.6,
     "on the": 0.5,
 }
 
