@@ -391,6 +391,15 @@ def test_an_exchange_is_still_true_where_the_relation_is_symmetric(link):
     assert not holds(scene(*DOG_AND_CUP), swapped)  # the bell is green
 
 
+def test_a_third_thing_does_not_change_places_with_one_of_the_pair():
+    of = scene(*DOG_AND_CUP, BUS)
+    caption = told("a [dog|noun.0] and a [bell|noun.1] with a [bus|noun.2] [below|side] them", of)
+    said = read_back(caption, caption.text)
+    assert holds(of, said)
+    assert holds(of, said | {"noun.0": "bell", "noun.1": "dog"})
+    assert not holds(of, said | {"noun.0": "bus", "noun.2": "dog"})
+
+
 def test_an_exchange_about_a_direction_is_false():
     caption = told("a [dog|noun.0] [left of|relation.0.1] a [bell|noun.1]", scene(*DOG_AND_CUP))
     swapped = read_back(caption, caption.text) | {"noun.0": "bell", "noun.1": "dog"}
