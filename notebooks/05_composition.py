@@ -63,8 +63,8 @@ plt.show()
 #   {result}`composition:hc_info_nce/swap_obj/i2t/value|.1%` and
 #   {result}`composition:hc_cement/swap_obj/i2t/value|.1%`.
 #
-# The [ledger of claims](../book/claims.md) draws the conclusions, by checks that were written down before this
-# run.
+# The [ledger of claims](../book/claims.md) draws the conclusions, by checks that were written down before
+# this run.
 #
 # ## The same with pictures exchanged, and both at once
 #
