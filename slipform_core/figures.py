@@ -5,12 +5,10 @@ import difflib
 import html
 import io
 from collections.abc import Iterable, Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     import numpy as np
-    from matplotlib.figure import Figure
 
     from slipform_core.records import Keyword
     from slipform_core.shards import Sample
@@ -60,14 +58,6 @@ def palette(names: Sequence[str]) -> dict[str, str]:
     return dict(zip(names, COLOURS, strict=False))
 
 
-def save(figure: "Figure", path: Path) -> Path:
-    """Write a figure whole or not at all; the kind is the path's suffix."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    partial = path.with_name(f"{path.stem}.partial{path.suffix}")
-    figure.savefig(partial, dpi=200)
-    return partial.replace(path)
-
-
 def marked_caption(caption: str, keywords: "Sequence[Keyword]") -> str:
     """A caption as HTML with its keywords marked by role, each with its concreteness below it."""
     parts, end = [], 0
@@ -105,7 +95,8 @@ def _marked_changes(one: str, other: str) -> tuple[str, str]:
     for kind, *ends in difflib.SequenceMatcher(None, *words, autojunk=False).get_opcodes():
         for side, text, (start, end) in zip(sides, words, (ends[:2], ends[2:]), strict=True):
             run = html.escape(" ".join(text[start:end]))
-            side.append(run if kind == "equal" or not run else f"<mark>{run}</mark>")
+            if run:
+                side.append(run if kind == "equal" else f"<mark>{run}</mark>")
     return " ".join(sides[0]), " ".join(sides[1])
 
 
