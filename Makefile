@@ -98,6 +98,10 @@ $(FOLDER)/notebooks/%.ipynb: notebooks/%.py $(RESULTS)
 
 book: $(HTML)
 
+# How to say it again, for the pages: only what differs from a plain `make`.
+again = make$(if $(filter-out $(PROFILE),$(RUN))$(SET), RUN=$(RUN))$(if \
+	$(filter-out mini,$(PROFILE)), PROFILE=$(PROFILE))$(if $(SET), SET="$(SET)")
+
 # Built afresh each time: an incremental build would not repeat the warning that stopped the build before.
 $(HTML): $(PAGES) $(EXECUTED)
 	@echo "Building the book of $(FOLDER)"
@@ -105,7 +109,8 @@ $(HTML): $(PAGES) $(EXECUTED)
 	@mkdir -p $(FOLDER)/src/notebooks
 	@cp -R book $(FOLDER)/src/
 	@cp $(EXECUTED) $(FOLDER)/src/notebooks/
-	@SLIPFORM_RUN=$(FOLDER) $(BIN)/jupyter-book build $(FOLDER)/src --path-output $(FOLDER) \
+	@SLIPFORM_RUN=$(FOLDER) SLIPFORM_AGAIN=$(call quote,$(again)) \
+		$(BIN)/jupyter-book build $(FOLDER)/src --path-output $(FOLDER) \
 		--config _config.yml --toc book/_toc.yml -W --keep-going --quiet > /dev/null
 	@mv $(FOLDER)/_build/html $(FOLDER)/html
 	@echo && echo "The book stands. Open it: file://$(CURDIR)/$@"

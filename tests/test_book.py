@@ -138,6 +138,12 @@ def test_numbers_in_prose_come_from_results(folder: Path, html: Path) -> None:
     assert f">{words['keywords']:,}</abbr>" in (html / "notebooks/01_concreteness.html").read_text()
 
 
+def test_each_figure_says_how_to_make_it_again(html: Path) -> None:
+    text = re.sub("<[^>]*>", "", (html / "notebooks/03_gradients.html").read_text())
+    assert "slipform notebook notebooks/03_gradients.py" in text
+    assert "make RUN=tiny PROFILE=smoke" in text
+
+
 def test_a_missing_number_stops_the_build(folder: Path, tmp_path: Path) -> None:
     missing = {
         "composition:base/nowhere": "'nowhere' is not among replace_obj",

@@ -24,7 +24,7 @@ mkdir -p "$(dirname "$4")" && sleep "${NAP:-0}" && echo made > "$4" && echo "end
 """
 JUPYTER_BOOK = """#!/bin/sh
 printf '%s|' "$@" >> log
-printf 'run=%s\\n' "$SLIPFORM_RUN" >> log
+printf 'run=%s again=%s\\n' "$SLIPFORM_RUN" "$SLIPFORM_AGAIN" >> log
 mkdir -p "$4/_build/html" && ls "$2/notebooks" > "$4/_build/html/index.html"
 """
 QUIET = "#!/bin/sh\necho setup >> log\n"
@@ -96,7 +96,7 @@ def test_make_sets_up_runs_executes_and_builds_in_this_order(built: House) -> No
     assert log[2] == "run|--profile|mini|--settings||--run|mini|--jobs|3|threads=1"
     assert [line.split("|")[1] for line in log[3:-1]] == [f"notebooks/{name}.py" for name in CHAPTERS]
     assert log[3].endswith("--needs|build/runs/mini/results|-p|run|build/runs/mini|threads=1")
-    assert log[-1].endswith("run=build/runs/mini")
+    assert log[-1].endswith("run=build/runs/mini again=make")
     assert (built.folder / HTML).read_text().split() == [f"{name}.ipynb" for name in CHAPTERS]
 
 
@@ -169,7 +169,7 @@ def test_quotes_and_dollars_in_settings_survive(house: House) -> None:
 
 def test_a_named_run_remembers_its_parameters_until_told_others(house: House) -> None:
     assert house.make("RUN=longer", "PROFILE=smoke", "SET=train.steps=400").returncode == 0
-    house.log()
+    assert house.log()[-1].endswith('again=make RUN=longer PROFILE=smoke SET="train.steps=400"')
     assert house.make("RUN=longer", "-q").returncode == 0
     assert house.make("RUN=longer", "PROFILE=smoke", "SET=train.steps=500").returncode == 0
     assert house.log()[0].startswith("run|--profile|smoke|--settings|train.steps=500|--run|longer|")

@@ -19,7 +19,9 @@ from sphinx_external_toc.parsing import parse_toc_yaml
 
 from slipform_core import claims, results, tables
 
+# What the Makefile says: the folder of the run that the book is about, and the command that makes it again.
 RUN = os.environ.get("SLIPFORM_RUN", "build/runs/mini")
+AGAIN = os.environ.get("SLIPFORM_AGAIN", "make")
 WRONG = (results.MissingResult, TypeError, ValueError)
 
 Cell = str | list[nodes.Node]
@@ -92,7 +94,7 @@ class Remake(SphinxDirective):
         name = Path(self.env.docname).name
         notebook = f".venv/bin/slipform notebook notebooks/{name}.py --out build/{name}.ipynb -p run {RUN}"
         text = [nodes.Text("Make it again: "), nodes.literal("", notebook)]
-        text += [nodes.Text(" or the whole run: "), nodes.literal("", f"make RUN={Path(RUN).name}")]
+        text += [nodes.Text(" or the whole run: "), nodes.literal("", AGAIN)]
         return [nodes.paragraph("", "", *text, classes=["remake"])]
 
 
