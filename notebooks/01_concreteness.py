@@ -71,7 +71,7 @@ plt.show()
 words = tables.open_run(run).result("words")
 roles = pd.DataFrame(words["roles"]).T[["count", "mean", "concrete"]]
 roles.columns = ["keywords", "mean c", "share with c ≥ 4"]
-roles
+tables.shown(roles, 2)
 
 # %% tags=["hide-input"]
 edges = np.array(words["bins"])

@@ -70,7 +70,7 @@ counts = {
     name: {"captions": made["captions"], "kept": made["kept"]} | made["rejected"]
     for name, made in negatives.values.items()
 }
-pd.DataFrame(counts).T.fillna(0).astype(int).rename_axis("choice")
+tables.shown(pd.DataFrame(counts).T.fillna(0))
 
 # %% [markdown]
 # Which words were changed:
@@ -81,4 +81,4 @@ chosen = {
 }
 table = pd.DataFrame(chosen).T.reindex(columns=["count", "mean", "concrete"])
 table.columns = ["records", "mean c", "share with c ≥ 4"]
-table.rename_axis(["choice", "role"]).astype({"records": int})
+tables.shown(table, 2)

@@ -74,4 +74,4 @@ rows = {
     for name, losses in every.items()
     for loss, by_size in losses.items()
 }
-pd.DataFrame(rows).T.rename_axis(["negatives", "loss"]).round(3)
+tables.shown(pd.DataFrame(rows).T)

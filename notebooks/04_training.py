@@ -26,10 +26,8 @@ rows = {
     | log["last"]
     for arm, log in training.items()
 }
-columns = {"loss": "loss", "share": "share", "scale": "logit scale"}
-pd.DataFrame(rows).T[["steps", "pictures seen", "seconds", *columns]].rename(columns=columns).astype(
-    {"steps": int, "pictures seen": int, "seconds": int}
-).round(3)
+columns = ["steps", "pictures seen", "seconds", "loss", "share", "scale"]
+tables.shown(pd.DataFrame(rows).T[columns])
 
 # %% [markdown]
 # Loss, share and scale are means of the last 50 steps.

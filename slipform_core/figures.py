@@ -65,7 +65,7 @@ def marked_caption(caption: str, keywords: "Sequence[Keyword]") -> str:
         rating = "not in the norms" if word.concreteness is None else f"{word.concreteness:.2f}"
         parts += [
             html.escape(caption[end : word.start]),
-            f'<ruby class="keyword {word.role}">{html.escape(word.text)}<rt>{rating}</rt></ruby>',
+            f'<span class="keyword {word.role}">{html.escape(word.text)}<small>{rating}</small></span>',
         ]
         end = word.end
     roles = "".join(

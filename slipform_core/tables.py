@@ -42,11 +42,22 @@ def open_run(folder: Path | str) -> Run:
 
 
 def percent(scores: Mapping[str, Mapping[str, Mapping[str, float]]]) -> "pandas.DataFrame":
-    """A table in percent, value ± standard error, of scores by row and column."""
+    """A table in percent, value ± standard error, of scores by column and row."""
     import pandas
 
     cells = {
-        row: {name: f"{100 * s['value']:.1f} ± {100 * s['stderr']:.1f}" for name, s in columns.items()}
-        for row, columns in scores.items()
+        column: {row: f"{100 * s['value']:.1f} ± {100 * s['stderr']:.1f}" for row, s in rows.items()}
+        for column, rows in scores.items()
     }
-    return pandas.DataFrame(cells).T.rename_axis("arm")
+    return pandas.DataFrame(cells)
+
+
+def shown(frame: "pandas.DataFrame", digits: int = 3) -> "pandas.DataFrame":
+    """A table's numbers as text: whole columns without decimals, others with `digits`, a dash for none."""
+    import pandas
+
+    def text(column: "pandas.Series") -> "pandas.Series":
+        decimals = 0 if (column.dropna() % 1 == 0).all() else digits
+        return column.map(lambda value: "–" if pandas.isna(value) else f"{value:,.{decimals}f}")
+
+    return frame.astype(float).apply(text)

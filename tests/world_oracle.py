@@ -212,7 +212,7 @@ def _middle(lines: np.ndarray, half: int, bar: int) -> int:
 
 def still(monkeypatch) -> None:
     """Let the renderer draw without noise."""
-    for noise in ("PLACE_NOISE", "FRAME_NOISE", "PIXEL_NOISE"):
+    for noise in ("PLACE_SHADES", "FRAME_SHADES", "PIXEL_NOISE"):
         monkeypatch.setattr(drawing, noise, 0)
 
 

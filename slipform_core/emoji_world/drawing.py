@@ -18,7 +18,7 @@ SPRITE = {"small": (18, 20), "large": (22, 24)}
 FRAME = 3
 JITTER = 2
 GREY = 235
-PLACE_NOISE, FRAME_NOISE, PIXEL_NOISE = 40, 35, 10
+PLACE_SHADES, FRAME_SHADES, PIXEL_NOISE = 40, 35, 10  # standard deviations, of 255
 CENTRES = {"left": ((16, 32), (48, 32)), "above": ((32, 16), (32, 48))}
 
 
@@ -78,16 +78,16 @@ def _centres(scene: Scene) -> list[tuple[int, int]]:
 def draw(scene: Scene, *, side: int, seed: int) -> np.ndarray:
     """The picture of a scene, (side, side, 3) uint8.
 
-    `seed` decides the renderer's noise, the scene's own seed the layout.
+    The scene's own seed decides layout and shades of colour, so that an edit keeps them; `seed` decides the
+    renderer's noise.
     """
-    layout = np.random.default_rng(scene.seed).random((3, 3)).tolist()
-    noise = np.random.default_rng(seed)
-    shades = noise.standard_normal((4, 3), dtype=np.float32)
+    own = np.random.default_rng([scene.seed, 1])  # apart from the noise of a picture with the same seed
+    layout, shades = own.random((3, 3)).tolist(), own.standard_normal((4, 3), dtype=np.float32)
     scale = side / UNIT
-    canvas = noise.standard_normal((side, side, 3), dtype=np.float32)
+    canvas = np.random.default_rng(seed).standard_normal((side, side, 3), dtype=np.float32)
     canvas *= PIXEL_NOISE
     pixels = np.empty_like(canvas)
-    pixels[:] = PLACES[scene.place] + shades[3] * PLACE_NOISE
+    pixels[:] = PLACES[scene.place] + shades[3] * PLACE_SHADES
     for thing, (x, y), shade, (dx, dy, size) in zip(
         scene.things, _centres(scene), shades, layout, strict=False
     ):
@@ -98,7 +98,7 @@ def draw(scene: Scene, *, side: int, seed: int) -> np.ndarray:
         sprite = round(SPRITE[thing.size][size < 0.5] * scale)
         corner = sprite // 2
         pixels[max(y - card, 0) : y + card, max(x - card, 0) : x + card] = (
-            COLOURS[thing.colour] + shade * FRAME_NOISE
+            COLOURS[thing.colour] + shade * FRAME_SHADES
         )
         pixels[y - inner : y + inner, x - inner : x + inner] = GREY
         colour, transparency = _sprite(thing.noun, sprite)
