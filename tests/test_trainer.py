@@ -11,7 +11,7 @@ from safetensors.torch import load_file
 
 from slipform_core import trainer
 from slipform_core.config import Training
-from slipform_core.data import Pool
+from slipform_core.data import Batch, Pool
 from slipform_core.loss import cement, fermi_dirac_margin, info_nce
 from slipform_core.models import MODELS, Clip
 from slipform_core.trainer import learning_rate, make_optimizer, train
@@ -134,6 +134,60 @@ def test_a_killed_training_ends_as_if_undisturbed(kills, leave, undisturbed: Pat
         undisturbed / "weights.safetensors"
     ).read_bytes()
     assert not (tmp_path / "checkpoint.pt").exists()
+
+
+class Watched(Pool):
+    """A pool that notes which batches are asked for."""
+
+    def batch(self, step: int, size: int, *, seed: int) -> Batch:
+        asked.append((step, size, seed))
+        return super().batch(step, size, seed=seed)
+
+
+asked: list[tuple[int, int, int]] = []
+
+
+def test_each_step_has_a_batch_of_its_own_before_a_kill_and_after(tmp_path: Path) -> None:
+    clip = fresh()
+    watched = Watched(**vars(pool(clip, negatives=True)))
+    asked.clear()
+    with pytest.raises(Killed):
+        train(clip, watched, killed_at(5), SETTINGS, folder=tmp_path, name="arm")
+    train(clip, watched, info_nce, SETTINGS, folder=tmp_path, name="arm")
+    assert asked == [(step, 4, 3) for step in [0, 1, 2, 3, 4, 5, 4, 5, 6]]
+
+
+def test_the_log_is_on_disk_as_far_as_the_checkpoint(tmp_path: Path) -> None:
+    steps = []
+
+    def objective(pairs, scale):
+        checkpoint = tmp_path / "checkpoint.pt"
+        if checkpoint.is_file():
+            steps.append(torch.load(checkpoint, weights_only=True)["step"])
+            assert len(log_of(tmp_path)) >= steps[-1]
+        return info_nce(pairs, scale)
+
+    run(tmp_path, objective=objective)
+    assert steps == [2, 2, 4, 4, 6]
+
+
+def test_a_kill_in_the_middle_of_a_checkpoint_leaves_the_one_before(
+    undisturbed: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def half(state: dict, path: Path) -> None:
+        path.write_bytes(b"PK half a checkpoint")
+        raise Killed
+
+    with pytest.raises(Killed):
+        run(tmp_path, objective=killed_at(3))
+    with monkeypatch.context() as patch, pytest.raises(Killed):
+        patch.setattr(torch, "save", half)
+        run(tmp_path)
+    run(tmp_path, clip=fresh(seed=9))
+    assert (tmp_path / "log.jsonl").read_bytes() == (undisturbed / "log.jsonl").read_bytes()
+    assert (tmp_path / "weights.safetensors").read_bytes() == (
+        undisturbed / "weights.safetensors"
+    ).read_bytes()
 
 
 def test_training_does_not_hang_on_global_seeds(undisturbed: Path, tmp_path: Path) -> None:
