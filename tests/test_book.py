@@ -54,7 +54,7 @@ def browser() -> Iterator[Browser]:
     if CHROMIUM is None:
         pytest.skip("no Chromium on this machine: apt-get install chromium")
     with sync_playwright() as playwright:
-        chromium = playwright.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
+        chromium = playwright.chromium.launch(executable_path=CHROMIUM, args=FLAGS, timeout=120_000)
         yield chromium
         chromium.close()
 
@@ -73,6 +73,7 @@ def watch(page: Page) -> list[str]:
 @pytest.mark.parametrize("width", [1280, 360])
 def test_every_page_stands_alone(width: int, scheme: str, browser: Browser, html: Path) -> None:
     context = browser.new_context(viewport={"width": width, "height": 800}, color_scheme=scheme)
+    context.set_default_timeout(120_000)
     found = {}
     for name in [*PAGES, "search.html", "genindex.html"]:
         page = context.new_page()
