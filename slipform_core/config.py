@@ -86,7 +86,7 @@ class Arm(Section):
     """One fine-tuning: which negatives (a choice of ConcretePlant, or none) meet which loss."""
 
     negatives: Literal["hc", "lc", "wo", "swap"] | None
-    loss: Literal["info_nce", "cement"]
+    loss: str
     margin: Margin | None = None
 
     @model_validator(mode="after")

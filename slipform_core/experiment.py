@@ -47,6 +47,7 @@ def check(experiment: Experiment) -> None:
     """Refuse what would fail after minutes of work; ConfigError names the parameter and the choices."""
     from slipform_core.editors import EDITORS
     from slipform_core.emoji_world.lexicon import nouns
+    from slipform_core.loss import LOSSES
     from slipform_core.models import MODELS
     from slipform_core.rewriters import REWRITERS
 
@@ -55,6 +56,7 @@ def check(experiment: Experiment) -> None:
         "plant.rewriter": (experiment.plant.rewriter, REWRITERS),
         "plant.editor": (experiment.plant.editor, EDITORS),
         "model": (experiment.model, MODELS),
+        **{f"arms.{name}.loss": (arm.loss, LOSSES) for name, arm in arms.items()},
     }
     for parameter, (name, choices) in names.items():
         if name not in choices:

@@ -69,7 +69,6 @@ def test_a_setting_that_cannot_be_read_is_named_with_the_nearest_name(settings: 
         ("world.side=65", "world.side", "65", "multiple of 16"),
         ("world.three_objects=1.1", "world.three_objects", "1.1", "less than or equal to 1"),
         ("plant.captions_per_scene=6", "plant.captions_per_scene", "6", "5"),
-        ("arms.plain.loss=cemnt", "arms.plain.loss", "'cemnt'", "'info_nce' or 'cement'"),
         ("arms.plain.negatives=hd", "arms.plain.negatives", "'hd'", "'hc', 'lc', 'wo' or 'swap'"),
         ("arms.hc_cement.margin.width=0", "arms.hc_cement.margin.width", "0", "greater than 0"),
         ("arms.hc_cement.margin.low=.nan", "arms.hc_cement.margin.low", "nan", "finite"),
