@@ -10,11 +10,15 @@ import sys
 import time
 from pathlib import Path
 
+import numpy as np
 import pytest
+import torch
 
 from slipform_core import config, experiment, results, stages
 from slipform_core.benchmarks import world_benchmark
 from slipform_core.config import ConfigError, Experiment
+from slipform_core.gradients import share_against_batch
+from slipform_core.loss import fermi_dirac_margin
 from slipform_core.shards import read_manifest, read_samples
 
 ROOT = Path(__file__).parent.parent
@@ -119,6 +123,37 @@ def test_shares_are_measured_for_each_choice_loss_and_size(home: Path) -> None:
             assert list(curve) == ["8", "16"]
             assert all(0 < point["mean"] < 1 for point in curve.values())
             assert curve["8"]["mean"] > curve["16"]["mean"]
+
+
+def test_shares_are_those_of_features_made_one_at_a_time(home: Path) -> None:
+    kept = home / "build/stages"
+    clip = experiment.load(smoke(), kept, "base")
+    firsts = {}
+    for sample in read_samples(experiment.plant(smoke(), kept, "swap")):
+        firsts.setdefault(sample.record.image_id, sample)
+    rows = []
+    with torch.no_grad():
+        for sample in firsts.values():
+            texts = clip.tokenize([sample.record.caption, sample.record.negative_caption])
+            image, negative = (
+                clip.encode_image(np.array([p]))[0] for p in (sample.picture, sample.negative_picture)
+            )
+            rows.append((image, clip.encode_text(texts[:1])[0], negative, clip.encode_text(texts[1:])[0]))
+    margin = fermi_dirac_margin(low=-2, high=2, midpoint=4, width=0.15)
+    measured = load(home, "gradients").values["shares"]["swap"]
+    for name, given in {"info_nce": None, "hc_cement": margin}.items():
+        expected = share_against_batch(
+            *map(torch.stack, zip(*rows, strict=True)),
+            logit_scale=clip.logit_scale.item(),
+            pictures=[8, 16],
+            batches=2,
+            generator=torch.Generator().manual_seed(smoke().seed),
+            margin=given,
+            concreteness=torch.tensor([s.record.keyword.concreteness for s in firsts.values()]),
+        )
+        for share in expected:
+            found = measured[name][str(share.pictures)]
+            assert found == pytest.approx({"mean": share.mean, "stderr": share.stderr}, rel=1e-3)
 
 
 def test_the_arms_differ_and_start_from_the_base(home: Path) -> None:
@@ -272,8 +307,6 @@ def command(home: Path) -> subprocess.Popen:
     (home / "notebooks").mkdir(exist_ok=True)
     if not (home / "notebooks/params").exists():
         (home / "notebooks/params").symlink_to(PARAMS)
-    import torch
-
     environment = os.environ | {"OMP_NUM_THREADS": str(torch.get_num_threads())}
     words = [sys.executable, "-m", "slipform_core", "run", "--profile", "smoke"]
     return subprocess.Popen(words, cwd=home, env=environment, stderr=subprocess.PIPE, text=True)
@@ -282,7 +315,7 @@ def command(home: Path) -> subprocess.Popen:
 def test_a_run_that_is_killed_ends_as_if_undisturbed(home: Path, tmp_path: Path) -> None:
     kept = tmp_path / "build/stages"
     killed = command(tmp_path)
-    end = time.monotonic() + 120
+    end = time.monotonic() + 300
     # In the middle of the second arm: the base, the negatives and an arm stand, three arms are to come.
     while not list(kept.glob("arm-hc_info_nce-*/log.jsonl")):
         assert killed.poll() is None, killed.stderr.read()
@@ -296,7 +329,7 @@ def test_a_run_that_is_killed_ends_as_if_undisturbed(home: Path, tmp_path: Path)
         name.startswith("arm-plain") for name in stood
     )
     again = command(tmp_path)
-    _, said = again.communicate(timeout=120)
+    _, said = again.communicate(timeout=300)
     assert again.returncode == 0, said
     assert "base" not in said and "plain" not in said and "hc_cement: 100%" in said
     for name in ("composition", "gradients", "words"):
