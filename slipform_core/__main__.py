@@ -13,7 +13,7 @@ from slipform_core import config, notebooks, results
 
 RUNS = Path("build/runs")
 STAGES = Path("build/stages")
-MISTAKES = (config.ConfigError, results.MissingResult, notebooks.NotebookError, OSError)
+MISTAKES = (config.ConfigError, results.MissingResult, notebooks.NotebookError, FloatingPointError, OSError)
 
 THREADS = {"OMP_NUM_THREADS": "1", "OMP_WAIT_POLICY": "PASSIVE", "GOMP_SPINCOUNT": "0"}
 

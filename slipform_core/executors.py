@@ -18,9 +18,9 @@ def run_all(tasks: Sequence[Callable[[], Any]], jobs: int) -> list[Any]:
     """
     if jobs == 1 or len(tasks) < 2:
         return [task() for task in tasks]
+    workers = min(jobs, len(tasks))
     context = multiprocessing.get_context("spawn")
-    lines = context.Value("i", 0)
-    pool = ProcessPoolExecutor(min(jobs, len(tasks)), context, _begin, (os.getpid(), lines))
+    pool = ProcessPoolExecutor(workers, context, _begin, (os.getpid(), workers))
     try:
         futures = [pool.submit(task) for task in tasks]
         for future in as_completed(futures):
@@ -31,12 +31,12 @@ def run_all(tasks: Sequence[Callable[[], Any]], jobs: int) -> list[Any]:
             process.terminate()
         raise
     finally:
-        pool.shutdown(wait=False, cancel_futures=True)
+        pool.shutdown(cancel_futures=True)
 
 
-def _begin(parent: int, lines: Any) -> None:
-    with lines.get_lock():
-        progress.position, lines.value = lines.value, lines.value + 1
+def _begin(parent: int, workers: int) -> None:
+    # Workers are numbered in the order in which they start, through all pools of the parent.
+    progress.position = int(multiprocessing.current_process().name.rpartition("-")[2]) % workers
     threading.Thread(target=_follow, args=(parent,), daemon=True).start()
 
 

@@ -1,9 +1,13 @@
 """Progress bars that stay readable when several processes work and when the output is a file."""
 
 import sys
+import threading
 from typing import Any
 
 from tqdm import tqdm
+
+# Each process has a line of its own; tqdm's lock between processes is left behind by one that is ended.
+tqdm.set_lock(threading.RLock())
 
 position = 0  # the line of this process's bars, set by the executor in its workers
 
