@@ -11,7 +11,7 @@ from functools import cache
 import numpy as np
 from PIL import Image, ImageDraw, ImageFont
 
-from slipform_core.emoji_world import Scene, Thing, drawing, font_path
+from slipform_core.emoji_world import Scene, Thing, World, captions, drawing, font_path
 from slipform_core.emoji_world.lexicon import code_points
 from slipform_core.records import Caption
 
@@ -247,3 +247,9 @@ def told(marked: str, scene: Scene, image_id: str = "train-000001") -> Caption:
         else:
             text += part
     return Caption(image_id, None, text, scene.to_json() | {"mentions": mentions})
+
+
+def told_captions(count: int, split="train", nouns=88, three_objects=0.3) -> list[tuple[Caption, Scene]]:
+    """The captions of `count` scenes of a world, each with its scene."""
+    made = captions(World(nouns, three_objects), split, count, seed=5, forward=0.6)
+    return [(caption, Scene.from_json(caption.scene)) for caption in made]
