@@ -148,7 +148,7 @@ def _pretrain(experiment: Experiment, folder: Path) -> None:
     captions = list(source.captions("pretrain"))
     vocabulary = WordTokenizer.count(caption.text for caption in captions)
     write_text(folder / "words.json", json.dumps(vocabulary))
-    clip = MODELS[experiment.model](vocabulary, seed=experiment.pretrain.seed)
+    clip = MODELS[experiment.model](vocabulary, seed=experiment.pretrain.seed, side=experiment.world.side)
     pool = caption_pool(captions, source.picture, clip.tokenize)
     trainer.train(clip, pool, loss.info_nce, experiment.pretrain, folder=folder, name=BASE)
 
@@ -158,7 +158,7 @@ def load(experiment: Experiment, stages: Path, arm: str):
     from slipform_core.models import MODELS, load_weights
 
     vocabulary = json.loads((pretrain(experiment, stages) / "words.json").read_text())
-    clip = MODELS[experiment.model](vocabulary, seed=experiment.pretrain.seed)
+    clip = MODELS[experiment.model](vocabulary, seed=experiment.pretrain.seed, side=experiment.world.side)
     load_weights(clip.model, trained(experiment, stages, arm) / "weights.safetensors")
     return clip
 

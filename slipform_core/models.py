@@ -116,11 +116,11 @@ def _preprocess_drawn(pictures: np.ndarray, *, side: int) -> Tensor:
     return pixels.div_(255).sub_(MEAN).div_(STD)
 
 
-def slipform_tiny(words: Sequence[str], *, seed: int) -> Clip:
-    """The tiny CLIP of the embedded world: an open_clip configuration of ours, 64-pixel pictures, 0.5 M
-    weights.
+def slipform_tiny(words: Sequence[str], *, seed: int, side: int = 64) -> Clip:
+    """The tiny CLIP of the embedded world: an open_clip configuration of ours, 0.6 M weights.
 
-    words: the vocabulary, as `WordTokenizer.count` gives it. seed: of the initial weights.
+    words: the vocabulary, as `WordTokenizer.count` gives it. seed: of the initial weights. side: of the pictures,
+    in pixels.
     """
     import slipform_core.torchvision_import  # noqa: F401, I001, before open_clip
     import open_clip
@@ -129,7 +129,7 @@ def slipform_tiny(words: Sequence[str], *, seed: int) -> Clip:
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(seed)
         logging.disable(logging.WARNING)  # open_clip warns that no weights were loaded: they are made here
-        model = open_clip.create_model("slipform-tiny")
+        model = open_clip.create_model("slipform-tiny", force_image_size=side)
         logging.disable(logging.NOTSET)
         _initialise(model)
     tokenize = WordTokenizer(words, vocabulary=model.vocab_size, context=model.context_length)

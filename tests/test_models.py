@@ -126,6 +126,13 @@ def test_pictures_of_another_shape_are_refused_with_it(clip: Clip, shape: tuple[
         clip.encode_image(np.zeros(shape, dtype=np.uint8))
 
 
+def test_larger_pictures_are_read_by_a_model_made_for_them() -> None:
+    made = MODELS["slipform-tiny"](WORDS, seed=3, side=128)
+    assert made.encode_image(np.zeros((2, 128, 128, 3), np.uint8)).shape == (2, 96)
+    with pytest.raises(ValueError, match="128"):
+        made.encode_image(np.zeros((2, 64, 64, 3), np.uint8))
+
+
 def test_the_seed_alone_decides_the_initial_weights() -> None:
     torch.manual_seed(1)
     before = torch.get_rng_state()
