@@ -53,10 +53,10 @@ HTML(figures.negative_pairs(islice(read_samples(Path(negatives["swap/folder"])),
 # :::{admonition} A modelling assumption
 # :class: note
 # Some words of the embedded world have no visible referent: *strange*, *picture*, *remains*. If one of them
-# is changed, nothing in the picture changes but the renderer's own noise. That is built in. *Photo* (4.93) and
-# *picture* (4.52) are such words and concrete all the same, so a few of these negatives are of that kind. What
-# these pages show is what training does with such negatives, not that concreteness causes visible change: that
-# is a question for photographs.
+# is changed, nothing in the picture changes but the renderer's own noise. That is built in. *Photo* (4.93)
+# and *picture* (4.52) are such words and concrete all the same, so a few of these negatives are of that
+# kind. What these pages show is what training does with such negatives, not that concreteness causes
+# visible change: that is a question for photographs.
 # :::
 #
 # ## What was kept and what was rejected

@@ -119,8 +119,8 @@ def _preprocess_drawn(pictures: np.ndarray, *, side: int) -> Tensor:
 def slipform_tiny(words: Sequence[str], *, seed: int, side: int = 64) -> Clip:
     """The tiny CLIP of the embedded world: an open_clip configuration of ours, 0.6 M weights.
 
-    words: the vocabulary, as `WordTokenizer.count` gives it. seed: of the initial weights. side: of the pictures,
-    in pixels.
+    words: the vocabulary, as `WordTokenizer.count` gives it. seed: of the initial weights. side: of
+    pictures, in pixels.
     """
     import slipform_core.torchvision_import  # noqa: F401, I001, before open_clip
     import open_clip
