@@ -23,7 +23,7 @@ export GOMP_SPINCOUNT  ?= 0
 .PHONY: all setup notebooks book test bench clean help
 all: book
 
-# ---- which run: RUN and SET name it, and a named run remembers its parameters -------------------------------------
+# Which run: RUN and SET name it, and a named run remembers its parameters.
 
 quote = '$(subst ','\'',$(1))'
 slug   = $(shell printf %s $(call quote,$(1)) | tr -cs 'A-Za-z0-9._' '-' | cut -c1-60)-$(firstword $(shell printf %s $(call quote,$(1)) | cksum))
@@ -68,7 +68,7 @@ $(error cannot write in $(FOLDER): $(said))
 endif
 endif
 
-# ---- set-up ---------------------------------------------------------------------------------------------------------
+# Set-up.
 
 setup: $(READY)
 
@@ -84,7 +84,7 @@ $(READY): requirements.txt constraints.txt pyproject.toml
 	$(UV) pip install --python $(BIN)/python --no-deps -e .
 	@touch $@
 
-# ---- the run, its notebooks, its book ---------------------------------------------------------------------------------
+# The run, its notebooks, its book.
 
 $(RESULTS): $(READY) $(SETTINGS) $(PARAMS) $(CODE)
 	@rm -rf $(FOLDER)/results
@@ -115,7 +115,7 @@ $(HTML): $(PAGES) $(EXECUTED)
 	@mv $(FOLDER)/_build/html $(FOLDER)/html
 	@echo && echo "The book stands. Open it: file://$(CURDIR)/$@"
 
-# ---- tests and the rest ---------------------------------------------------------------------------------------------
+# Tests and the rest.
 
 test: $(READY)
 	$(BIN)/ruff check --quiet .
