@@ -13,7 +13,7 @@ from slipform_core.emoji_world import CAPTIONS, Scene, World, draw, edit, holds,
 from slipform_core.emoji_world.lexicon import CONVERSE, SURFACES
 from slipform_core.records import Caption
 from slipform_core.rewriters import GrammarRewriter
-from slipform_core.sources import WorldSource
+from slipform_core.sources import WorldSource, chunks
 
 
 @dataclass(frozen=True)
@@ -99,7 +99,7 @@ def world_benchmark(experiment: Experiment) -> Benchmark:
     that the noun pairs in relation never occur in training, in the captions and in their foils alike.
     """
     source = WorldSource(experiment)
-    groups = list(_grouped(source.captions("test")))
+    groups = list(chunks(source.captions("test"), CAPTIONS))
     rng = np.random.default_rng([experiment.seed, len(groups)])
     build = _Builder(source, rng)
     subsets = {
@@ -167,11 +167,6 @@ class _Builder:
             edited = draw(edit(scene, now, self.nouns), side=self.source.settings.side, seed=seed)
             pictures = (self.picture(caption), self._add(edited))
             yield pictures, (self.text(caption.text), self.text(text))
-
-
-def _grouped(captions: Iterator[Caption]) -> Iterator[list[Caption]]:
-    while group := [caption for _, caption in zip(range(CAPTIONS), captions, strict=False)]:
-        yield group
 
 
 BENCHMARKS: dict[str, Callable[[Experiment], Benchmark]] = {"world": world_benchmark}

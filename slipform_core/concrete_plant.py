@@ -8,7 +8,6 @@ import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import islice
 from pathlib import Path
 
 import numpy as np
@@ -70,7 +69,7 @@ class ConcretePlant:
         standing = {shard.name: shard for shard in shards.read_manifest(out)}
         made: list[shards.Shard] = []
         with progress.bar(desc=f"negatives {self.choose}", unit="caption") as bar:
-            for index, chunk in enumerate(_chunks(captions, shard_captions)):
+            for index, chunk in enumerate(sources.chunks(captions, shard_captions)):
                 name, source = shards.shard_name(index), self._source(chunk)
                 old = standing.get(name)
                 keep = old is not None and old.source == source and shards.intact(out, old)
@@ -78,8 +77,7 @@ class ConcretePlant:
                 shards.write_manifest(out, [*made, *(standing[n] for n in standing if n > name)])
                 bar.update(len(chunk))
         shards.write_manifest(out, made)
-        rejected = sum((Counter(shard.rejected) for shard in made), Counter())
-        return PlantReport(sum(shard.records for shard in made), rejected, out)
+        return PlantReport(sum(shard.records for shard in made), shards.rejections(made), out)
 
     def negatives(
         self, captions: Sequence[Caption]
@@ -189,9 +187,3 @@ def audit(caption: str, target: Keyword, negative: str) -> str | None:
 
 def _bare(words: Sequence[str]) -> list[str]:
     return [word for word in words if word not in ARTICLES]
-
-
-def _chunks(captions: Iterable[Caption], size: int) -> Iterator[list[Caption]]:
-    rest = iter(captions)
-    while chunk := list(islice(rest, size)):
-        yield chunk

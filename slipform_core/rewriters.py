@@ -12,10 +12,8 @@ from typing import Protocol
 import numpy as np
 
 from slipform_core.emoji_world import Scene, World, edit, holds, mend_articles, read_back, reword
-from slipform_core.emoji_world.lexicon import CONVERSE, SURFACES
+from slipform_core.emoji_world.lexicon import CONVERSE, INVISIBLE, SURFACES
 from slipform_core.records import Caption, Keyword
-
-INVISIBLE = ("mood", "medium", "verb")
 
 
 class Rewriter(Protocol):
@@ -51,7 +49,7 @@ class _WorldRewriter:
         if now is None or not self.nouns.issuperset(now[slot] for slot in now if slot.startswith("noun")):
             return "no edit of the caption"
         changed = {slot.split(".")[0] for slot in said if said[slot] != now[slot]}
-        if changed <= set(INVISIBLE):
+        if changed <= INVISIBLE:
             return None  # the modelling assumption: a word without a visible referent counts as changed
         scene = Scene.from_json(caption.scene)
         edited = edit(scene, now, self.nouns)

@@ -108,12 +108,27 @@ def intact(folder: Path, shard: Shard) -> bool:
     return path.is_file() and path.stat().st_size == shard.size and _sha256(path) == shard.sha256
 
 
+def rejections(shards: Iterable[Shard]) -> Counter[str]:
+    """How many captions were rejected in all, by reason."""
+    return sum((Counter(shard.rejected) for shard in shards), Counter())
+
+
 def read_samples(folder: Path) -> Iterator[Sample]:
     """Every sample of the shards in the manifest's order, one in memory at a time.
 
     Raises DamagedShard that names a shard whose bytes are not the manifest's, before any of it is read, and
     FileNotFoundError when the folder has no manifest. Nothing is unpickled or written.
     """
+    for parts in _read(folder):
+        yield Sample(_record(parts), _pixels(parts["png"]), _pixels(parts["negative.png"]))
+
+
+def read_records(folder: Path) -> Iterator[HardNegative]:
+    """The records of `read_samples`, with its errors, their pictures left undecoded."""
+    return map(_record, _read(folder))
+
+
+def _read(folder: Path) -> Iterator[dict[str, bytes]]:
     from webdataset.tariterators import group_by_keys, tar_file_iterator
 
     manifest = read_manifest(folder)
@@ -124,12 +139,11 @@ def read_samples(folder: Path) -> Iterator[Sample]:
             raise DamagedShard(f"{folder / shard.name} is missing or damaged: make it again")
         with (folder / shard.name).open("rb") as stream:
             members = ({**member, "__url__": shard.name} for member in tar_file_iterator(stream))
-            for sample in group_by_keys(members):
-                yield Sample(
-                    HardNegative.from_json(json.loads(sample["json"])),
-                    _pixels(sample["png"]),
-                    _pixels(sample["negative.png"]),
-                )
+            yield from group_by_keys(members)
+
+
+def _record(parts: Mapping[str, bytes]) -> HardNegative:
+    return HardNegative.from_json(json.loads(parts["json"]))
 
 
 def _png(pixels: np.ndarray) -> bytes:

@@ -20,8 +20,7 @@ from slipform_core.records import Caption
 Piece = tuple[str, str | None]  # a text and its slot, None for what states nothing
 CAPTIONS = 5
 
-
-# How often a caption says something, or says it so: our choice, set by looking at COCO's captions.
+# How often a caption says something, or says it so: our choice, short enough for a tiny model to learn from.
 HABITS = {
     "size": 0.25,
     "colour": 0.75,

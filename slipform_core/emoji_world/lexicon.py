@@ -75,6 +75,9 @@ SURFACES: dict[str, dict[str, str | None]] = {
     "verb": dict.fromkeys(["appears", "remains", "hangs"]),
 }
 
+# Kinds of which no word has a visible referent.
+INVISIBLE = frozenset(kind for kind, words in SURFACES.items() if set(words.values()) == {None})
+
 
 @cache
 def code_points() -> dict[str, str]:
