@@ -230,16 +230,20 @@ def _score(experiment: Experiment, stages: Path, arm: str, folder: Path) -> None
 def gradients(experiment: Experiment, stages: Path) -> Path:
     """The hard negative's gradient share against batch size at the base's features; `shares.json`."""
     choices = sorted({arm.negatives for arm in experiment.arms.values() if arm.negatives})
-    stands_on = [plant(experiment, stages, choice).name for choice in choices]
+    stands_on = [pretrain(experiment, stages).name]
+    stands_on += [plant(experiment, stages, choice).name for choice in choices]
+    margins = {name: arm.margin.model_dump() for name, arm in experiment.arms.items() if arm.margin}
     code_hash = code("slipform_core.gradients", "slipform_core.summaries")
-    depends = (pretrain(experiment, stages).name, stands_on, experiment.gradients, experiment.seed, code_hash)
+    depends = (stands_on, margins, experiment.gradients, experiment.seed, code_hash)
     return stage(stages, "gradients", *depends, make=partial(_gradients, experiment, stages, choices))
 
 
 def _gradients(experiment: Experiment, stages: Path, choices: list[str], folder: Path) -> None:
     clip = load(experiment, stages, BASE)
+    margins = {name: objective_of(arm)[1] for name, arm in experiment.arms.items() if arm.margin}
     shares = {
-        choice: summaries.shares(experiment, clip, plant(experiment, stages, choice)) for choice in choices
+        choice: summaries.shares(experiment, clip, plant(experiment, stages, choice), margins)
+        for choice in choices
     }
     write_text(folder / "shares.json", json.dumps(shares))
 

@@ -2,7 +2,8 @@
 
 import json
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +11,7 @@ import numpy as np
 
 from slipform_core.config import Experiment
 from slipform_core.records import ROLES, Keyword
-from slipform_core.shards import read_manifest, read_samples
+from slipform_core.shards import read_manifest, read_records, read_samples, rejections
 from slipform_core.stages import seconds
 
 BINS = np.arange(1.0, 5.01, 0.25)  # of concreteness, 1..5
@@ -46,12 +47,11 @@ def _concreteness(keywords: Iterable[Keyword]) -> dict[str, Any]:
 def negatives(folder: Path) -> dict[str, Any]:
     """What ConcretePlant kept and rejected, by reason and by role."""
     manifest = read_manifest(folder)
-    rejected = sum((Counter(shard.rejected) for shard in manifest), Counter())
-    records = [sample.record for sample in read_samples(folder)]
+    records = list(read_records(folder))
     return {
         "captions": sum(shard.captions for shard in manifest),
         "kept": len(records),
-        "rejected": dict(rejected.most_common()),
+        "rejected": dict(rejections(manifest).most_common()),
         "roles": {
             role: _concreteness(record.keyword for record in records if record.keyword.role == role)
             for role in ROLES
@@ -76,20 +76,14 @@ def training(folder: Path, pictures: int) -> dict[str, Any]:
     }
 
 
-def shares(experiment: Experiment, clip: Any, folder: Path) -> dict[str, Any]:
-    """The hard negative's share at the features of `clip` for each 2N: InfoNCE's and each arm's margin's."""
+def shares(experiment: Experiment, clip: Any, folder: Path, margins: Mapping[str, Any]) -> dict[str, Any]:
+    """The hard negative's share at the features of `clip` for each 2N: InfoNCE's and each margin's."""
     import torch
 
     from slipform_core.gradients import share_against_batch
-    from slipform_core.loss import fermi_dirac_margin
 
     settings = experiment.gradients
     features, concreteness = _features(clip, folder, experiment.evaluation.batch, 4 * max(settings.pictures))
-    margins = {
-        name: fermi_dirac_margin(**arm.margin.model_dump())
-        for name, arm in experiment.arms.items()
-        if arm.margin is not None
-    }
     by_loss = {}
     for name, margin in {"info_nce": None, **margins}.items():
         measured = share_against_batch(
@@ -113,7 +107,7 @@ def _features(clip: Any, folder: Path, batch: int, count: int):
 
     from slipform_core.data import negative_pool
 
-    samples = [sample for _, sample in zip(range(count), read_samples(folder), strict=False)]
+    samples = islice(read_samples(folder), count)
     pool = negative_pool(((s.record, s.picture, s.negative_picture) for s in samples), clip.tokenize)
     # One record a picture, so that no picture meets itself in a batch.
     rows = pool.first[:-1]

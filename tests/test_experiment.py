@@ -86,6 +86,17 @@ def test_words_and_negatives_count_what_there_is(home: Path) -> None:
         assert len(read_manifest(folder)) == 3
 
 
+@pytest.mark.parametrize("other", ["arms.hc_cement.margin.high=3", "gradients.batches=3"])
+def test_shares_of_another_margin_are_not_those_that_stand(other: str, monkeypatch) -> None:
+    monkeypatch.setattr(
+        experiment,
+        "stage",
+        lambda folder, name, *depends, make: folder / f"{name}-{config.fingerprint(*depends)}",
+    )
+    one, changed = (experiment.gradients(smoke(settings), Path("stages")) for settings in ("", other))
+    assert one.name != changed.name
+
+
 def test_every_arm_was_trained_as_long_and_on_as_many_pictures(home: Path) -> None:
     training = load(home, "training").values
     assert list(training) == ["base", *smoke().arms]
