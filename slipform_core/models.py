@@ -18,8 +18,7 @@ MEAN, STD = 0.5, 0.25  # of the tiny model's pixels, which are drawn, not photog
 
 
 class WordTokenizer:
-    """Words as tokens: lower-cased words and numbers, anything else dropped, unknown words as one `unknown`
-    token.
+    """Lower-cased words and numbers as tokens, anything else dropped, unknown words as one token.
 
     Ids are 0 padding, 1 unknown, the words, then start and end of text, which is the highest, as open_clip's
     pooling expects.
@@ -59,8 +58,7 @@ class WordTokenizer:
 class Clip:
     """A model and how it reads texts and pictures.
 
-    `tokenize`: B texts -> token ids (B, L). `preprocess`: pictures (B, H, W, 3) uint8 -> (B, 3, H, W)
-    float32.
+    `preprocess`: pictures (B, H, W, 3) uint8 -> float32 (B, 3, H, W). `tokenize`: B texts -> ids (B, L).
     """
 
     model: nn.Module

@@ -1,7 +1,7 @@
 """Results files: the numbers that the book prints, each with how it was made.
 
 A file is `<folder>/<profile>/<experiment>.json`; its `values` are nested mappings whose leaves are numbers,
-strings or `Score` fields, addressed by a path such as `swap/base/swap_obj/i2t/value`.
+strings or `Score` fields, addressed by a path such as `base/swap_obj/i2t/value`.
 """
 
 import json
