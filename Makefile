@@ -20,7 +20,7 @@ export GOMP_SPINCOUNT  ?= 0
 
 .DELETE_ON_ERROR:
 .SUFFIXES:
-.PHONY: all setup notebooks book test bench clean help
+.PHONY: all setup notebooks book reference test bench clean help
 all: book
 
 # Which run: RUN and SET name it, and a named run remembers its parameters.
@@ -45,6 +45,7 @@ endif
 FOLDER   := build/runs/$(RUN)
 SETTINGS := $(FOLDER)/settings.mk
 PARAMS   := notebooks/params/$(PROFILE).yml
+ARMS     := $(wildcard notebooks/params/arms/*.yml)
 RESULTS  := $(FOLDER)/results.done
 SOURCES  := $(wildcard notebooks/[0-9]*.py)
 EXECUTED := $(SOURCES:notebooks/%.py=$(FOLDER)/notebooks/%.ipynb)
@@ -53,7 +54,7 @@ CODE     := $(shell find slipform_core -type f -not -name '*.pyc')
 PAGES    := _config.yml $(shell find book -type f -not -name '*.pyc')
 
 # Written while make reads this file and touched only on a change, so that `make -n` and `make -q` tell the truth.
-ifneq ($(filter-out setup test bench clean help,$(or $(MAKECMDGOALS),all)),)
+ifneq ($(filter-out setup reference test bench clean help,$(or $(MAKECMDGOALS),all)),)
 ifeq ($(wildcard $(PARAMS)),)
 $(error unknown profile $(PROFILE); the profiles are: $(sort $(basename $(notdir $(wildcard notebooks/params/*.yml)))))
 endif
@@ -86,10 +87,14 @@ $(READY): requirements.txt constraints.txt pyproject.toml
 
 # The run, its notebooks, its book.
 
-$(RESULTS): $(READY) $(SETTINGS) $(PARAMS) $(CODE)
+$(RESULTS): $(READY) $(SETTINGS) $(PARAMS) $(ARMS) $(CODE)
 	@rm -rf $(FOLDER)/results
 	$(BIN)/slipform run --profile $(PROFILE) --settings $(call quote,$(SET)) --run $(RUN) --jobs $(JOBS)
 	@touch $@
+
+# All arms with several seeds, for the results that are committed. Killed, it goes on where it was.
+reference: $(READY)
+	$(BIN)/slipform reference --profile $(PROFILE) --settings $(call quote,$(SET)) --jobs $(JOBS)
 
 notebooks: $(EXECUTED)
 
@@ -131,6 +136,7 @@ clean:
 help:
 	@echo 'make                      set up .venv, run the experiment, build the book'
 	@echo 'make test                 set up .venv, test'
+	@echo 'make reference            run all arms with several seeds into results/PROFILE: hours'
 	@echo 'make setup | notebooks | book | bench | clean | help'
 	@echo
 	@echo 'RUN=name                  the run in build/runs/name; it remembers its PROFILE and SET'

@@ -12,6 +12,7 @@ import typer
 from slipform_core import config, notebooks, results
 
 RUNS = Path("build/runs")
+REFERENCE = Path("results")
 STAGES = Path("build/stages")
 MISTAKES = (config.ConfigError, results.MissingResult, notebooks.NotebookError, FloatingPointError, OSError)
 
@@ -39,8 +40,28 @@ def run(profile: Profile = "mini", settings: Settings = "", run: Run = "", jobs:
     check(run or profile)
     from slipform_core import experiment as spine
 
+    folder = RUNS / (run or profile) / "results" / experiment.profile
     command = shlex.join(["slipform", *sys.argv[1:]])
-    spine.run(experiment, run=RUNS / (run or profile), stages=STAGES, jobs=jobs, command=command)
+    spine.run(experiment, folder=folder, stages=STAGES, jobs=jobs, command=command)
+
+
+@app.command()
+def reference(
+    profile: Profile = "mini",
+    settings: Settings = "",
+    seed: Annotated[
+        list[int], typer.Option(help="A seed; repeatable. Those of the profile by default.")
+    ] = (),
+    jobs: Jobs = 1,
+    root: Annotated[Path, typer.Option(help="Results go to <root>/<profile>/seed-<n>.")] = REFERENCE,
+) -> None:
+    """Run all arms with several seeds, hours of work; a killed run goes on where it was."""
+    experiment = config.load(profile, settings)
+    check("reference")
+    from slipform_core.experiment.reference import reference as run_reference
+
+    seeds = list(seed) or experiment.reference.seeds
+    run_reference(experiment, seeds=seeds, settings=settings, root=root, stages=STAGES, jobs=jobs)
 
 
 @app.command(context_settings={"allow_extra_args": True, "ignore_unknown_options": True})

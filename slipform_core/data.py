@@ -4,7 +4,7 @@ P pictures, R records (a caption of a picture, maybe with a hard negative), L to
 """
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import torch
@@ -51,6 +51,11 @@ class Pool:
             self.negative_tokens[rows],
             self.concreteness[rows],
         )
+
+    def shuffled(self, *, seed: int) -> "Pool":
+        """The same pool with the concreteness of its records permuted among them."""
+        order = torch.randperm(len(self.concreteness), generator=torch.Generator().manual_seed(seed))
+        return replace(self, concreteness=self.concreteness[order])
 
     def batch(self, step: int, size: int, *, seed: int) -> Batch:
         """Batch `step`, a function of its arguments alone, so that a resumed training sees the same batches.

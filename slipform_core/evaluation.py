@@ -1,16 +1,40 @@
 """Evaluation: every unique picture and text encoded once, scores by strict metrics."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
 
 import numpy as np
 import torch
 
 from slipform_core.benchmarks import Benchmark, Items
-from slipform_core.metrics import caption_choice, count_ties, proportion_stderr, strict_rank, winoground
+from slipform_core.metrics import (
+    caption_choice,
+    count_ties,
+    macro_of,
+    proportion_stderr,
+    scpp,
+    strict_rank,
+    winoground,
+)
 from slipform_core.models import Clip
 from slipform_core.records import Score
 
 RECALLS = (1, 5, 10)
+RETRIEVAL = "retrieval"
+
+Outcomes = dict[str, np.ndarray]
+
+
+@dataclass(frozen=True)
+class Evaluation:
+    """The scores of a model, and which items are right.
+
+    outcomes: "benchmark/subset" -> metric -> bool (N,), in the order of the items. Under "retrieval/world":
+    t2i by text, i2t by picture in the order of its first text.
+    """
+
+    scores: list[Score]
+    outcomes: Mapping[str, Mapping[str, np.ndarray]]
 
 
 def embed(clip: Clip, benchmark: Benchmark, *, batch: int) -> tuple[np.ndarray, np.ndarray]:
@@ -27,50 +51,92 @@ def embed(clip: Clip, benchmark: Benchmark, *, batch: int) -> tuple[np.ndarray, 
     return torch.cat(images).numpy(), torch.cat(texts).numpy()
 
 
-def evaluate(clip: Clip, benchmark: Benchmark, *, batch: int) -> list[Score]:
-    """All scores of a benchmark.
+def evaluate(clip: Clip, benchmark: Benchmark, *, batch: int) -> Evaluation:
+    """All scores of a benchmark and what each item contributes. Strict: a tie is wrong, NaN a ValueError.
 
-    For items: `i2t` (the picture prefers its own caption), `t2i` (the caption its own picture), `group`
-    (Winoground's) and `ties`; for retrieval R@1, R@5 and R@10 both ways. Strict throughout: a tie is wrong,
-    NaN raises ValueError.
+    `sugarcrepe`: "i2t" (the picture prefers its own caption), "t2i" (the caption its own picture), "group"
+    (Winoground's). `scpp`: "itt" (both paraphrases beat the foil at the picture), "tot" (and at each other).
+    `winoground`: "text", "image", "group". Each subset has "ties", the share of exactly equal comparisons: of
+    i2t's for `sugarcrepe`, of all four of an item for the others. `retrieval`, its subset the benchmark's own
+    name: R@1, R@5, R@10 both ways. ValueError for a subset of another benchmark.
     """
     # Products in float64, rounded to float32: a matrix product's blocks round equal features differently, and
     # that alone would break the ties of a collapsed model.
     images, texts = (features.astype(np.float64) for features in embed(clip, benchmark, batch=batch))
-    scores = [
-        score
-        for subset, items in benchmark.subsets.items()
-        for score in _item_scores(benchmark.name, subset, items, images, texts)
+    scores, outcomes = [], {}
+    for key, items in benchmark.subsets.items():
+        name, _, subset = key.partition("/")
+        if name not in _BENCHMARKS:
+            raise ValueError(f"subset {key!r} is of none of the benchmarks {', '.join(_BENCHMARKS)}")
+        outcomes[key], compared = _BENCHMARKS[name](items, images, texts)
+        scores += _scores(name, subset, outcomes[key])
+        count = len(compared)
+        scores.append(Score(name, subset, "ties", count_ties(compared) / count, count, 0.0))
+    found = outcomes[f"{RETRIEVAL}/{benchmark.name}"] = _retrieval(benchmark, images, texts)
+    return Evaluation([*scores, *_scores(RETRIEVAL, benchmark.name, found)], outcomes)
+
+
+def macro(scores: Iterable[Score]) -> float | None:
+    """The paper's macro average of an evaluation's scores, see `metrics.macro_of`."""
+    return macro_of({f"{score.benchmark}/{score.subset}/{score.metric}": score.value for score in scores})
+
+
+def _scores(benchmark: str, subset: str, outcomes: Outcomes) -> list[Score]:
+    return [
+        Score(benchmark, subset, metric, float(right.mean()), len(right), proportion_stderr(right))
+        for metric, right in outcomes.items()
     ]
-    return [*scores, *_retrieval_scores(benchmark, images, texts)]
 
 
-def _score(benchmark: str, subset: str, metric: str, right: np.ndarray) -> Score:
-    return Score(benchmark, subset, metric, float(right.mean()), len(right), proportion_stderr(right))
+def _products(images: np.ndarray, texts: np.ndarray) -> np.ndarray:
+    """Products of each item's vectors, (N, I, D) and (N, C, D), as (N, I, C) float32."""
+    return np.einsum("nid,ncd->nic", images, texts).astype(np.float32)
 
 
-def _item_scores(
-    name: str, subset: str, items: Items, images: np.ndarray, texts: np.ndarray
-) -> Iterator[Score]:
-    products = np.einsum("nid,ncd->nic", images[items.pictures], texts[items.captions])
-    similarity = products.astype(np.float32)
-    choice = {
-        "i2t": caption_choice(similarity[:, 0, :]),
-        "t2i": caption_choice(similarity[:, :, 0]),
-        "group": winoground(similarity).group,
+def _four(table: np.ndarray) -> np.ndarray:
+    """The comparisons of Winoground's items (N, 2, 2): two captions a picture, two pictures a caption."""
+    return np.concatenate([table.reshape(-1, 2), table.transpose(0, 2, 1).reshape(-1, 2)])
+
+
+def _sugarcrepe(items: Items, images: np.ndarray, texts: np.ndarray) -> tuple[Outcomes, np.ndarray]:
+    table = _products(images[items.pictures], texts[items.captions])
+    captions, pictures = table[:, 0, :], table[:, :, 0]
+    right = {
+        "i2t": caption_choice(captions),
+        "t2i": caption_choice(pictures),
+        "group": winoground(table).group,
     }
-    for metric, right in choice.items():
-        yield _score(name, subset, metric, right)
-    ties = count_ties(similarity[:, 0, :])
-    yield Score(name, subset, "ties", ties / len(similarity), len(similarity), 0.0)
+    return right, captions
 
 
-def _retrieval_scores(benchmark: Benchmark, images: np.ndarray, texts: np.ndarray) -> Iterator[Score]:
+def _winoground(items: Items, images: np.ndarray, texts: np.ndarray) -> tuple[Outcomes, np.ndarray]:
+    table = _products(images[items.pictures], texts[items.captions])
+    return winoground(table)._asdict(), _four(table)
+
+
+def _scpp(items: Items, images: np.ndarray, texts: np.ndarray) -> tuple[Outcomes, np.ndarray]:
+    captions = texts[items.captions]
+    shown = _products(images[items.pictures], captions)[:, 0]
+    among = _products(captions, captions)[:, [0, 0, 1], [1, 2, 2]]
+    right = scpp(shown, among)
+    compared = [shown[:, [0, 2]], shown[:, [1, 2]], among[:, [0, 1]], among[:, [0, 2]]]
+    return {"itt": right.i2t, "tot": right.tot}, np.concatenate(compared)
+
+
+_BENCHMARKS: dict[str, Callable[[Items, np.ndarray, np.ndarray], tuple[Outcomes, np.ndarray]]] = {
+    "sugarcrepe": _sugarcrepe,
+    "scpp": _scpp,
+    "winoground": _winoground,
+}
+
+
+def _retrieval(benchmark: Benchmark, images: np.ndarray, texts: np.ndarray) -> Outcomes:
     queries, owners = benchmark.retrieval
-    candidates = np.unique(owners)
+    candidates = np.array(list(dict.fromkeys(owners.tolist())))
     relevant = owners[:, None] == candidates[None, :]
     similarity = (texts[queries] @ images[candidates].T).astype(np.float32)
+    right = {}
     for way, table, truth in (("t2i", similarity, relevant), ("i2t", similarity.T, relevant.T)):
         ranks = strict_rank(table, truth)
-        for k in RECALLS:
-            yield _score(benchmark.name, "retrieval", f"{way}_r{k}", ranks < k)
+        right |= {f"{way}_r{k}": ranks < k for k in RECALLS}
+    return right

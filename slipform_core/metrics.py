@@ -4,12 +4,18 @@ A tie is never right and NaN raises ValueError: a collapsed or broken model scor
 are float32 or float64; narrower ones are refused, since widening does not undo the ties that rounding made.
 """
 
+from collections.abc import Mapping
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 Bools = NDArray[np.bool_]
+
+# What the macro average reads: the subsets and the metrics of each benchmark, in the order of its columns.
+SEVEN = ("add_obj", "add_att", "replace_obj", "replace_att", "replace_rel", "swap_obj", "swap_att")
+SUBSETS = {"sugarcrepe": SEVEN, "scpp": SEVEN[2:], "winoground": ("swap_obj", "swap_att")}
+COLUMNS = {"sugarcrepe": ("i2t",), "scpp": ("itt", "tot"), "winoground": ("text", "image", "group")}
 
 
 class Winoground(NamedTuple):
@@ -127,6 +133,31 @@ def macro_average(
     scpp_mean = (scpp_i2t + scpp_tot) / 2
     winoground_mean = (winoground_text + winoground_image + winoground_group) / 3
     return float((sugarcrepe + scpp_mean + winoground_mean) / 3)
+
+
+def counts_for_macro(reference: str) -> bool:
+    """Whether the macro average reads a "benchmark/subset/metric"; False for what is no such name."""
+    return any(
+        reference == f"{name}/{subset}/{metric}"
+        for name, subsets in SUBSETS.items()
+        for subset in subsets
+        for metric in COLUMNS[name]
+    )
+
+
+def macro_of(means: Mapping[str, float]) -> float | None:
+    """The macro average of the scores of subsets, each column the plain mean of its subsets.
+
+    means: "benchmark/subset/metric" -> score; those that do not count (`counts_for_macro`) are not read. A
+    column is the mean over the subsets that are there; None where a column has none at all. Raises ValueError
+    for NaN and infinities.
+    """
+    columns = [
+        [means[key] for subset in SUBSETS[name] if (key := f"{name}/{subset}/{metric}") in means]
+        for name, metrics in COLUMNS.items()
+        for metric in metrics
+    ]
+    return macro_average(*(sum(column) / len(column) for column in columns)) if all(columns) else None
 
 
 def proportion_stderr(successes: ArrayLike) -> float:

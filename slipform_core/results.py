@@ -1,7 +1,7 @@
 """Results files: the numbers that the book prints, each with how it was made.
 
-A file is `<folder>/<profile>/<experiment>.json`; its `values` are nested mappings whose leaves are numbers,
-strings or `Score` fields, addressed by a path such as `base/swap_obj/i2t/value`.
+A file is `<folder>/<experiment>.json`, the folder a run's or a reference seed's; its `values` are nested
+mappings whose leaves are numbers, strings or `Score` fields, addressed by a path such as `hc/all/mean`.
 """
 
 import json
@@ -27,7 +27,7 @@ class MissingResult(KeyError):
 
 @dataclass(frozen=True)
 class Result:
-    """One results file: `values` and `made` (command, config, fingerprint, versions, machine, seconds)."""
+    """A results file: `values`, and as `made` its command, config, hashes, versions, machine, seconds."""
 
     experiment: str
     profile: str
@@ -48,13 +48,14 @@ class Result:
 
 
 def provenance(
-    *, command: str, config: Mapping[str, Any], fingerprint: str, seconds: float
+    *, command: str, config: Mapping[str, Any], fingerprint: str, code: str, seconds: float
 ) -> dict[str, Any]:
     """What a reader needs to make the file again, and on what it was made."""
     return {
         "command": command,
         "config": config,
         "fingerprint": fingerprint,
+        "code": code,
         "seconds": round(seconds, 1),
         "versions": {"python": platform.python_version()} | {name: version(name) for name in VERSIONED},
         "machine": {"system": platform.system(), "processor": platform.machine(), "cores": os.cpu_count()},
@@ -62,15 +63,19 @@ def provenance(
 
 
 def write(folder: Path, result: Result) -> Path:
-    path = folder / result.profile / f"{result.experiment}.json"
-    record = {"experiment": result.experiment, "profile": result.profile, "made": result.made}
-    write_text(path, json.dumps(record | {"values": result.values}, indent=1, allow_nan=False) + "\n")
+    """Write a results file, a line for each entry of its first level."""
+    path = folder / f"{result.experiment}.json"
+    head = {"experiment": result.experiment, "profile": result.profile, "made": result.made}
+    lines = [f'"{name}": {json.dumps(value, allow_nan=False)}' for name, value in head.items()]
+    values = [f'"{name}": {json.dumps(value, allow_nan=False)}' for name, value in result.values.items()]
+    lines.append('"values": {\n ' + ",\n ".join(values) + "\n}")
+    write_text(path, "{\n" + ",\n".join(lines) + "\n}\n")
     return path
 
 
-def load(folder: Path, profile: str, experiment: str) -> Result:
-    path = folder / profile / f"{experiment}.json"
+def load(folder: Path, experiment: str) -> Result:
+    path = folder / f"{experiment}.json"
     if not path.is_file():
-        have = ", ".join(sorted(p.stem for p in path.parent.glob("*.json"))) or "none"
+        have = ", ".join(sorted(p.stem for p in folder.glob("*.json"))) or "none"
         raise MissingResult(f"no results file {path}; there are: {have}")
     return Result(**json.loads(path.read_text()))

@@ -1,9 +1,12 @@
 """A stage's output is a folder named by what it depends on, made once and kept until that changes."""
 
+import ast
 import hashlib
 import inspect
+import io
 import json
 import time
+import tokenize
 from collections.abc import Callable
 from functools import cache
 from importlib.util import find_spec
@@ -15,6 +18,7 @@ from slipform_core.files import write_text
 
 PACKAGE = __package__
 DONE = "done.json"
+DOCUMENTED = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
 
 
 @cache
@@ -26,14 +30,32 @@ def _graph():
 
 @cache
 def code(*modules: str) -> str:
-    """Twelve hex digits of the modules, of what they import of ours, and of the data files they name."""
+    """Twelve hex digits of the modules, of what they import of ours, and of the data files they name.
+
+    Comments and docstrings do not count.
+    """
     graph = _graph()
     every = {*modules}.union(*(graph.find_upstream_modules(module) for module in modules))
     digest = hashlib.sha256()
     for name in sorted(every):
         for path in _files(Path(find_spec(name).origin)):
-            digest.update(f"{name}/{path.name}".encode() + path.read_bytes())
+            text = path.read_text()
+            digest.update(f"{name}/{path.name}{working(text) if path.suffix == '.py' else text}".encode())
     return digest.hexdigest()[:12]
+
+
+def working(text: str) -> str:
+    """A module's text without what changes no result: comments, docstrings and empty lines."""
+    lines = text.splitlines()
+    for token in tokenize.generate_tokens(io.StringIO(text).readline):
+        if token.type == tokenize.COMMENT:
+            row, column = token.start
+            lines[row - 1] = lines[row - 1][:column]
+    for node in ast.walk(ast.parse(text)):
+        if isinstance(node, DOCUMENTED) and ast.get_docstring(node, clean=False) is not None:
+            said = node.body[0]
+            lines[said.lineno - 1 : said.end_lineno] = [""] * (said.end_lineno - said.lineno + 1)
+    return "\n".join(line.rstrip() for line in lines if line.strip())
 
 
 def _files(module: Path) -> list[Path]:
@@ -52,7 +74,7 @@ def stage(folder: Path, name: str, *depends: Any, make: Callable[[Path], None]) 
     """
     from filelock import FileLock
 
-    recipe = Path(inspect.getfile(getattr(make, "func", make))).read_text()
+    recipe = working(Path(inspect.getfile(getattr(make, "func", make))).read_text())
     path = folder / f"{name}-{fingerprint(recipe, *depends)}"
     path.mkdir(parents=True, exist_ok=True)
     with FileLock(path / ".lock"):

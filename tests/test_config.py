@@ -69,7 +69,17 @@ def test_a_setting_that_cannot_be_read_is_named_with_the_nearest_name(settings: 
         ("world.side=65", "world.side", "65", "multiple of 16"),
         ("world.three_objects=1.1", "world.three_objects", "1.1", "less than or equal to 1"),
         ("plant.captions_per_scene=6", "plant.captions_per_scene", "6", "5"),
-        ("arms.plain.negatives=hd", "arms.plain.negatives", "'hd'", "'hc', 'lc', 'wo' or 'swap'"),
+        ("arms.plain.negatives=hd", "arms.plain.negatives", "'hd'", "'hc', 'lc', 'wo', 'swap'"),
+        (
+            "arms.hc_cement.margin.kind=fermi",
+            "arms.hc_cement.margin",
+            "fermi",
+            "'reversed', 'mean', 'static'",
+        ),
+        ("arms.hc_static_1.margin.value=one", "arms.hc_static_1.margin.value", "'one'", "a valid number"),
+        ("arms.hc_info_nce.concreteness=shuffled", "arms.hc_info_nce", "'shuffled'", "there is none"),
+        ("arms.hc_info_nce_double.batch=0", "arms.hc_info_nce_double.batch", "0", "greater than 0"),
+        ("reference.seeds=[1]", "reference.seeds", "[1]", "at least 2"),
         ("arms.hc_cement.margin.width=0", "arms.hc_cement.margin.width", "0", "greater than 0"),
         ("arms.hc_cement.margin.low=.nan", "arms.hc_cement.margin.low", "nan", "finite"),
         ("'gradients.pictures=[8, 15]'", "gradients.pictures.1", "15", "multiple of 2"),
@@ -97,6 +107,7 @@ def test_an_unknown_profile_names_those_there_are(tmp_path: Path) -> None:
 def write(folder: Path, change: Any) -> Path:
     """The smoke profile as a file of `folder`, its tree changed in place by `change`."""
     tree = yaml.safe_load((PARAMS / "smoke.yml").read_text())
+    tree["arms"] = yaml.safe_load((PARAMS / tree["arms"]).read_text())
     change(tree)
     (folder / "own.yml").write_text(yaml.safe_dump(tree))
     return folder
@@ -129,10 +140,11 @@ def test_a_profile_that_is_no_mapping_is_refused_by_its_file(text: str, tmp_path
 
 
 def test_settings_are_read_as_yaml_and_quoted_as_in_a_shell() -> None:
-    margin = "'arms.hc_cement.margin={low: 0, high: 1, midpoint: 3, width: 0.5}'"
+    curve = {"kind": "reversed", "low": 0, "high": 1, "midpoint": 3, "width": 0.5}
+    margin = "'arms.hc_cement.margin={kind: reversed, low: 0, high: 1, midpoint: 3, width: 0.5}'"
     changed = smoke(f"train.steps=9 {margin} train.learning_rate=1e-3 gradients.pictures=[4,6] profile='a b'")
     assert changed.train.steps == 9
-    assert changed.arms["hc_cement"].margin.model_dump() == {"low": 0, "high": 1, "midpoint": 3, "width": 0.5}
+    assert changed.arms["hc_cement"].margin.model_dump() == curve
     assert changed.train.learning_rate == 0.001  # YAML alone reads 1e-3 as a string
     assert changed.gradients.pictures == [4, 6]
     assert changed.profile == "a b"
@@ -149,6 +161,50 @@ def test_the_last_of_two_settings_counts_and_a_name_may_repeat_on_the_way(tmp_pa
     assert load("own", "arms.a.negatives=lc", folder).arms["a"].negatives == "lc"
 
 
+def test_arms_may_stand_in_a_file_of_their_own(tmp_path: Path) -> None:
+    folder = write(tmp_path, lambda tree: tree.update(arms="arms.yml"))
+    with pytest.raises(ConfigError, match="arms = 'arms.yml' is no file of"):
+        load("own", folder=folder)
+    (folder / "arms.yml").write_text("plain: {negatives: null, loss: info_nce}")
+    assert list(load("own", folder=folder).arms) == ["plain"]
+
+
+def test_a_setting_changes_one_arm_alone() -> None:
+    changed, plain = smoke("arms.hc_cement.margin.high=3").arms, smoke().arms
+    assert {name for name in plain if changed[name] != plain[name]} == {"hc_cement"}
+
+
+@pytest.mark.parametrize(("batch", "pictures"), [(None, 16), (0.25, 4), (2, 32)])
+def test_an_arm_with_a_batch_of_its_own_sees_as_many_pictures(batch: float | None, pictures: int) -> None:
+    experiment = smoke("train.steps=40 train.warmup=8" + (f" arms.plain.batch={batch}" if batch else ""))
+    own, train = experiment.training("plain"), experiment.train
+    assert own.pictures == pictures
+    assert own.steps * own.pictures == train.steps * train.pictures
+    assert own.warmup * own.pictures == train.warmup * train.pictures
+    assert own.learning_rate**2 / own.pictures == pytest.approx(train.learning_rate**2 / train.pictures)
+
+
+@pytest.mark.parametrize(
+    ("selected", "choices"),
+    [
+        ("[plain]", []),
+        ("[hc_cement, swap_info_nce]", ["hc", "swap"]),
+        ("[wo_cement_shuffled]", ["wo"]),
+        ("[lc_matched_info_nce]", ["hc", "lc", "wo"]),
+    ],
+)
+def test_negatives_are_made_for_the_selected_arms_alone(selected: str, choices: list[str]) -> None:
+    assert smoke(f"'selected={selected}'").choices == choices
+
+
+def test_a_seed_of_the_reference_run_is_the_seed_of_everything() -> None:
+    seeded = smoke().with_seed(6)
+    assert seeded.selected == list(smoke().arms)
+    assert seeded == smoke("seed=6 pretrain.seed=6 train.seed=6").model_copy(
+        update={"selected": seeded.selected}
+    )
+
+
 def test_an_experiment_cannot_be_changed() -> None:
     with pytest.raises(ValueError, match="frozen"):
         smoke().train.steps = 3
@@ -158,10 +214,10 @@ def test_nothing_that_decides_a_result_has_a_default() -> None:
     def optional(section: type[BaseModel]) -> set[str]:
         return {name for name, field in section.model_fields.items() if not field.is_required()}
 
-    # A margin that is left out is not a default: the arm's loss says whether there is one.
+    # What is left out of an arm is not a default: it has no margin, own concreteness, the batch of `train`.
     sections = Section.__subclasses__()
     found = {f"{section.__name__}.{name}" for section in sections for name in optional(section)}
-    assert found == {"Arm.margin"}
+    assert found == {"Arm.margin", "Arm.concreteness", "Arm.batch"}
 
 
 def leaves(node: Any, path: tuple = ()) -> list[tuple]:

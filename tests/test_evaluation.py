@@ -9,9 +9,14 @@ import torch
 from torch.nn.functional import normalize
 
 from slipform_core.benchmarks import Benchmark, Items
-from slipform_core.evaluation import RECALLS, embed, evaluate
+from slipform_core.evaluation import RECALLS, embed, evaluate, macro
+from slipform_core.metrics import macro_average
+from slipform_core.records import Score
 
 WIDTH = 16
+RETRIEVAL = "retrieval/world"
+SUBSETS = {"sugarcrepe/replace_obj": (2, 2), "sugarcrepe/swap_obj": (2, 2)}  # pictures, captions of an item
+SUBSETS |= {"scpp/swap_obj": (1, 3), "winoground/swap_obj": (2, 2)}
 
 
 class Lookup:
@@ -45,30 +50,57 @@ def benchmark(pictures: int, texts: int, items: int, seed: int = 0) -> Benchmark
     rng = np.random.default_rng(seed)
     pixels = np.tile(np.arange(pictures, dtype=np.uint8)[:, None, None, None], (1, 2, 2, 3))
 
-    def pairs(count: int) -> np.ndarray:
-        return np.array([rng.choice(count, 2, replace=False) for _ in range(items)])
+    def some(count: int, each: int) -> np.ndarray:
+        return np.array([rng.choice(count, each, replace=False) for _ in range(items)])
 
-    subsets = {name: Items(pairs(pictures), pairs(texts)) for name in ("replace", "swap")}
+    subsets = {
+        name: Items(some(pictures, one), some(texts, other), np.arange(items), ("dog",) * items)
+        for name, (one, other) in SUBSETS.items()
+    }
     queries = rng.permutation(texts)[: texts - 3]
     retrieval = (queries, rng.choice(np.arange(0, pictures * 2 // 3), len(queries)))
     return Benchmark("world", pixels, tuple(str(i) for i in range(texts)), subsets, retrieval)
 
 
-def score_table(scores) -> dict[tuple[str, str], float]:
-    assert len({(score.subset, score.metric) for score in scores}) == len(scores)
-    return {(score.subset, score.metric): score.value for score in scores}
+def score_table(scores: list[Score]) -> dict[tuple[str, str], float]:
+    """("benchmark/subset", metric) -> value."""
+    assert len({(score.benchmark, score.subset, score.metric) for score in scores}) == len(scores)
+    return {(f"{score.benchmark}/{score.subset}", score.metric): score.value for score in scores}
 
 
-def slow_items(clip: Lookup, items: Items) -> dict[str, float]:
-    right = {"i2t": 0, "t2i": 0, "group": 0, "ties": 0}
-    for (p0, p1), (c0, c1) in zip(items.pictures, items.captions, strict=True):
-        s = [[float(clip.images[p].double() @ clip.texts[c].double()) for c in (c0, c1)] for p in (p0, p1)]
-        right["i2t"] += s[0][0] > s[0][1]
-        right["t2i"] += s[0][0] > s[1][0]
-        text, image = s[0][0] > s[0][1] and s[1][1] > s[1][0], s[0][0] > s[1][0] and s[1][1] > s[0][1]
-        right["group"] += text and image
-        right["ties"] += s[0][0] == s[0][1]
-    return {metric: count / len(items.captions) for metric, count in right.items()}
+def slow_pair(clip: Lookup, pictures, captions) -> tuple[dict[str, bool], list[bool]]:
+    """Which of the metrics an item of two pictures and two captions has, and which of its comparisons tie."""
+    s = [[float(clip.images[p].double() @ clip.texts[c].double()) for c in captions] for p in pictures]
+    text, image = s[0][0] > s[0][1] and s[1][1] > s[1][0], s[0][0] > s[1][0] and s[1][1] > s[0][1]
+    right = {"i2t": s[0][0] > s[0][1], "t2i": s[0][0] > s[1][0], "group": text and image}
+    ties = [s[0][0] == s[0][1], s[1][1] == s[1][0], s[0][0] == s[1][0], s[1][1] == s[0][1]]
+    return right | {"text": text, "image": image}, ties
+
+
+def slow_triple(clip: Lookup, picture, captions) -> tuple[dict[str, bool], list[bool]]:
+    one, two, foil = (float(clip.images[picture].double() @ clip.texts[c].double()) for c in captions)
+    p1, p2, n = (clip.texts[c].double() for c in captions)
+    same, far, further = float(p1 @ p2), float(p1 @ n), float(p2 @ n)
+    right = {"itt": one > foil and two > foil, "tot": same > far and same > further}
+    return right, [one == foil, two == foil, same == far, same == further]
+
+
+METRICS = {"sugarcrepe": ("i2t", "t2i", "group"), "scpp": ("itt", "tot")}
+METRICS |= {"winoground": ("text", "image", "group")}
+
+
+def slow_items(clip: Lookup, name: str, items: Items) -> tuple[dict[str, list[bool]], float]:
+    """Outcomes by metric, and the share of ties: of i2t's comparison for sugarcrepe, else of all four."""
+    kind = name.split("/")[0]
+    found, tied = {metric: [] for metric in METRICS[kind]}, []
+    for pictures, captions in zip(items.pictures, items.captions, strict=True):
+        slow = (
+            slow_triple(clip, *pictures, captions) if kind == "scpp" else slow_pair(clip, pictures, captions)
+        )
+        for metric in found:
+            found[metric].append(slow[0][metric])
+        tied += slow[1][:1] if kind == "sugarcrepe" else slow[1]
+    return found, sum(tied) / len(tied)
 
 
 def slow_retrieval(clip: Lookup, given: Benchmark) -> dict[str, float]:
@@ -93,21 +125,65 @@ def slow_retrieval(clip: Lookup, given: Benchmark) -> dict[str, float]:
 def test_scores_are_those_of_the_item_by_item_loop(batch: int) -> None:
     given = benchmark(pictures=30, texts=50, items=40)
     clip = Lookup(unit(30, 1), unit(50, 2))
-    scores = evaluate(clip, given, batch=batch)
-    expected = {
-        (subset, metric): value
-        for subset, items in given.subsets.items()
-        for metric, value in slow_items(clip, items).items()
-    } | {("retrieval", metric): value for metric, value in slow_retrieval(clip, given).items()}
-    assert score_table(scores) == pytest.approx(expected)
-    assert 0 < expected["swap", "group"] < 0.5 and 0 < expected["retrieval", "t2i_r5"] < 1
-    for score in scores:
-        candidates = len(set(given.retrieval[1].tolist()))
-        counts = {"t2i": len(given.retrieval[0]), "i2t": candidates}
-        assert score.benchmark == "world"
-        assert score.count == (counts[score.metric[:3]] if score.subset == "retrieval" else 40)
+    evaluation = evaluate(clip, given, batch=batch)
+    expected = {(RETRIEVAL, metric): value for metric, value in slow_retrieval(clip, given).items()}
+    for name, items in given.subsets.items():
+        found, tied = slow_items(clip, name, items)
+        assert {metric: right.tolist() for metric, right in evaluation.outcomes[name].items()} == found
+        assert all(right.dtype == bool for right in evaluation.outcomes[name].values())
+        expected |= {(name, metric): np.mean(right) for metric, right in found.items()} | {
+            (name, "ties"): tied
+        }
+    assert score_table(evaluation.scores) == pytest.approx(expected)
+    assert all(
+        0 < value < 0.7 for (name, metric), value in expected.items() if metric in ("group", "itt", "tot")
+    )
+    assert 0 < expected[RETRIEVAL, "t2i_r5"] < 1
+
+
+def test_each_score_has_its_count_and_standard_error() -> None:
+    given = benchmark(pictures=30, texts=50, items=40)
+    candidates = len(set(given.retrieval[1].tolist()))
+    counts = {"t2i": len(given.retrieval[0]), "i2t": candidates}
+    for score in evaluate(Lookup(unit(30, 1), unit(50, 2)), given, batch=16).scores:
         spread = 0 if score.metric == "ties" else math.sqrt(score.value * (1 - score.value) / score.count)
         assert score.stderr == pytest.approx(spread)
+        if score.benchmark == "retrieval":
+            assert (score.subset, score.count) == ("world", counts[score.metric[:3]])
+        else:
+            of_all = score.metric == "ties" and score.benchmark != "sugarcrepe"
+            assert score.count == (4 * 40 if of_all else 40)
+
+
+def test_outcomes_of_retrieval_are_in_the_order_of_its_texts_and_of_their_pictures() -> None:
+    owners = np.array([7, 7, 2, 2, 9, 9])  # 2 and 9 alike: neither is found first
+    images, texts = torch.eye(WIDTH)[:10], torch.eye(WIDTH)[owners]
+    images[2] = texts[2] = texts[3] = images[9]
+    given = replace(benchmark(10, 6, items=1), subsets={}, retrieval=(np.arange(6), owners))
+    found = evaluate(Lookup(images, texts), given, batch=4).outcomes[RETRIEVAL]
+    assert set(found) == {f"{way}_r{k}" for way in ("t2i", "i2t") for k in RECALLS}
+    assert found["t2i_r1"].tolist() == [True, True, False, False, False, False]
+    assert found["i2t_r1"].tolist() == [True, False, False]
+
+
+def test_a_subset_of_no_benchmark_is_refused() -> None:
+    given = benchmark(pictures=30, texts=50, items=4)
+    given = replace(given, subsets={"aro/swap": given.subsets["sugarcrepe/swap_obj"]})
+    with pytest.raises(
+        ValueError, match="'aro/swap' is of none of the benchmarks sugarcrepe, scpp, winoground"
+    ):
+        evaluate(Lookup(unit(30, 1), unit(50, 2)), given, batch=8)
+
+
+def test_the_macro_average_is_the_papers_of_the_means_of_subsets() -> None:
+    given = benchmark(pictures=30, texts=50, items=40)
+    scores = evaluate(Lookup(unit(30, 1), unit(50, 2)), given, batch=16).scores
+    table = score_table(scores)
+    sugarcrepe = (table["sugarcrepe/replace_obj", "i2t"] + table["sugarcrepe/swap_obj", "i2t"]) / 2
+    others = [table["scpp/swap_obj", metric] for metric in METRICS["scpp"]]
+    others += [table["winoground/swap_obj", metric] for metric in METRICS["winoground"]]
+    assert macro(scores) == pytest.approx(macro_average(sugarcrepe, *others))
+    assert macro([score for score in scores if score.benchmark != "scpp"]) is None
 
 
 def test_each_picture_and_text_is_encoded_once() -> None:
@@ -125,22 +201,31 @@ def test_a_caption_that_two_pictures_share_counts_for_both() -> None:
         "world", pixels, ("0", "1", "2", "3"), {}, (np.array([0, 1, 0, 2, 3]), np.array([0, 0, 1, 1, 2]))
     )
     clip = Lookup(images, texts)
-    scores = score_table(evaluate(clip, shared, batch=2))
+    scores = score_table(evaluate(clip, shared, batch=2).scores)
     assert scores == pytest.approx(
-        {("retrieval", metric): value for metric, value in slow_retrieval(clip, shared).items()}
+        {(RETRIEVAL, metric): value for metric, value in slow_retrieval(clip, shared).items()}
     )
-    assert scores["retrieval", "t2i_r1"] < 1 == scores["retrieval", "t2i_r5"]
+    assert scores[RETRIEVAL, "t2i_r1"] < 1 == scores[RETRIEVAL, "t2i_r5"]
 
 
 def test_a_perfect_model_scores_one() -> None:
     given = benchmark(pictures=12, texts=12, items=1)
-    diagonal = np.stack([np.arange(0, 12, 2), np.arange(1, 12, 2)], axis=1)
+    # Six items of two pictures; a caption's paraphrase, text 12 + i, has the same features.
+    own, scenes, words = np.arange(12).reshape(6, 2), np.arange(6), ("dog",) * 6
+    triples = np.stack([own[:, 0], own[:, 0] + 12, own[:, 1]], axis=1)
+    pairs = Items(own, own, scenes, words)
+    subsets = {"sugarcrepe/swap_obj": pairs, "scpp/swap_obj": Items(own[:, :1], triples, scenes, words)}
     given = replace(
-        given, subsets={"swap": Items(diagonal, diagonal)}, retrieval=(np.arange(12), np.arange(12))
+        given,
+        texts=tuple(str(i) for i in range(24)),
+        subsets=subsets | {"winoground/swap_obj": pairs},
+        retrieval=(np.arange(12), np.arange(12)),
     )
-    table = score_table(evaluate(Lookup(torch.eye(12), torch.eye(12)), given, batch=5))
-    assert table.pop(("swap", "ties")) == 0
-    assert set(table.values()) == {1.0} and len(table) == 9
+    evaluation = evaluate(Lookup(torch.eye(12), torch.eye(12).repeat(2, 1)), given, batch=5)
+    table = score_table(evaluation.scores)
+    assert [table.pop((subset, "ties")) for subset in given.subsets] == [0, 0, 0]
+    assert set(table.values()) == {1.0} and len(table) == 3 + 2 + 3 + 6
+    assert macro(evaluation.scores) == 1
 
 
 @pytest.mark.parametrize("collapsed", ["images", "texts", "both"])
@@ -151,15 +236,31 @@ def test_a_collapsed_model_scores_nothing(collapsed: str) -> None:
         images = images[:1].expand(30, -1)
     if collapsed in ("texts", "both"):
         texts = texts[:1].expand(50, -1)
-    table = score_table(evaluate(Lookup(images, texts), given, batch=16))
+    table = score_table(evaluate(Lookup(images, texts), given, batch=16).scores)
+    nothing = {"images": {"t2i", "image", "group"}, "texts": {"i2t", "text", "group", "itt", "tot"}}
+    nothing["both"] = nothing["images"] | nothing["texts"]
+    by_metric = [(metric, value) for (subset, metric), value in table.items() if subset != RETRIEVAL]
+    assert nothing[collapsed] <= {metric for metric, _ in by_metric}
+    assert {value for metric, value in by_metric if metric in nothing[collapsed]} == {0.0}
+    # Two of Winoground's four comparisons of an item are between captions, and all of SugarCrepe++'s.
+    half, whole = (0.5 if collapsed != "both" else 1), (collapsed != "images")
+    ties = {"sugarcrepe": whole, "winoground": half, "scpp": whole}
     for subset in given.subsets:
-        assert table[subset, "group"] == 0
-        if collapsed != "images":
-            assert table[subset, "i2t"] == 0 and table[subset, "ties"] == 1
-        if collapsed != "texts":
-            assert table[subset, "t2i"] == 0
+        assert table[subset, "ties"] == ties[subset.split("/")[0]]
     if collapsed == "both":
-        assert {value for (subset, _), value in table.items() if subset == "retrieval"} == {0.0}
+        assert {value for (subset, _), value in table.items() if subset == RETRIEVAL} == {0.0}
+
+
+def test_a_bag_of_words_gets_no_swap_right_though_it_knows_the_paraphrase() -> None:
+    """The swapped caption has the same features as the caption, the paraphrase nearly so."""
+    texts = unit(3, 2)
+    texts[1], texts[2] = normalize(texts[0] + 0.01 * texts[1], dim=-1), texts[0]
+    items = Items(np.zeros((1, 1), int), np.array([[0, 1, 2]]), np.zeros(1, int), ("dog|cat",))
+    given = replace(benchmark(3, 3, items=1), subsets={"scpp/swap_obj": items})
+    given = replace(given, retrieval=(np.arange(1), np.arange(1)))
+    table = score_table(evaluate(Lookup(unit(3, 1), texts), given, batch=4).scores)
+    assert table["scpp/swap_obj", "itt"] == table["scpp/swap_obj", "tot"] == 0
+    assert table["scpp/swap_obj", "ties"] == 0.5  # P1 and N at the picture; P2 to both of them
 
 
 @pytest.mark.parametrize("broken", ["images", "texts"])
@@ -181,19 +282,20 @@ def test_a_model_that_gives_nan_is_an_error(broken: str) -> None:
 def test_a_random_model_is_near_chance() -> None:
     given = benchmark(pictures=200, texts=240, items=2000)
     clip = Lookup(unit(200, 1), unit(240, 2))
-    scores = evaluate(clip, given, batch=64)
-    # Of the 24 orders of an item's four scores, four are right for the group.
-    chance = {"i2t": 1 / 2, "t2i": 1 / 2, "group": 1 / 6, "ties": 0}
+    scores = evaluate(clip, given, batch=64).scores
+    # Of the 24 orders of Winoground's four scores, six are right for text, four for the group; of three
+    # scores the foil's is the lowest in a third of the orders, and the paraphrases' cosine the highest.
+    chance = {"i2t": 1 / 2, "t2i": 1 / 2, "text": 1 / 4, "image": 1 / 4, "group": 1 / 6, "ties": 0}
+    chance |= {"itt": 1 / 3, "tot": 1 / 3}
     for score in scores:
-        if score.subset == "retrieval":
+        if score.benchmark == "retrieval":
             continue
         # Items share pictures and texts, so that they are not independent: four standard errors, doubled.
-        assert abs(score.value - chance[score.metric]) <= 8 * math.sqrt(0.25 / score.count) * (
-            score.metric != "ties"
-        )
+        allowed = 8 * math.sqrt(0.25 / score.count) * (score.metric != "ties")
+        assert abs(score.value - chance[score.metric]) <= allowed, score
     table = score_table(scores)
     candidates = len(set(given.retrieval[1].tolist()))
-    assert abs(table["retrieval", "t2i_r10"] - 10 / candidates) < 5 * math.sqrt(0.1 / 237)
+    assert abs(table[RETRIEVAL, "t2i_r10"] - 10 / candidates) < 5 * math.sqrt(0.1 / 237)
 
 
 def test_features_of_a_narrow_type_are_widened_before_they_are_compared() -> None:

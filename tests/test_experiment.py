@@ -1,6 +1,5 @@
 """The spine from captions to results files, on the smallest profile that passes through everything."""
 
-import ast
 import json
 import math
 import os
@@ -16,14 +15,26 @@ import torch
 
 from slipform_core import config, experiment, results, stages
 from slipform_core.benchmarks import world_benchmark
-from slipform_core.config import ConfigError, Experiment
+from slipform_core.config import Experiment
 from slipform_core.gradients import share_against_batch
 from slipform_core.loss import fermi_dirac_margin
+from slipform_core.outcomes import Outcomes
 from slipform_core.shards import read_manifest, read_samples
 
 ROOT = Path(__file__).parent.parent
 PARAMS = ROOT / "notebooks" / "params"
-FILES = ("words", "negatives", "training", "composition", "gradients")
+FILES = (
+    "words",
+    "negatives",
+    "judged",
+    "survey",
+    "blind",
+    "training",
+    "outcomes",
+    "composition",
+    "gradients",
+)
+ARMS = ("plain", "hc_info_nce", "hc_cement", "swap_info_nce")
 
 
 def smoke(settings: str = "") -> Experiment:
@@ -33,7 +44,7 @@ def smoke(settings: str = "") -> Experiment:
 def run(home: Path, settings: str = "", name: str = "smoke") -> None:
     experiment.run(
         smoke(settings),
-        run=home / "build/runs" / name,
+        folder=home / "build/runs" / name / "results/smoke",
         stages=home / "build/stages",
         jobs=1,
         command="slipform run --profile smoke",
@@ -49,7 +60,7 @@ def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def load(home: Path, name: str, run: str = "smoke") -> results.Result:
-    return results.load(home / "build/runs" / run / "results", "smoke", name)
+    return results.load(home / "build/runs" / run / "results/smoke", name)
 
 
 def fractions(node) -> list[dict]:
@@ -86,42 +97,41 @@ def test_words_and_negatives_count_what_there_is(home: Path) -> None:
         assert len(read_manifest(folder)) == 3
 
 
-@pytest.mark.parametrize("other", ["arms.hc_cement.margin.high=3", "gradients.batches=3"])
-def test_shares_of_another_margin_are_not_those_that_stand(other: str, monkeypatch) -> None:
-    monkeypatch.setattr(
-        experiment,
-        "stage",
-        lambda folder, name, *depends, make: folder / f"{name}-{config.fingerprint(*depends)}",
-    )
-    one, changed = (experiment.gradients(smoke(settings), Path("stages")) for settings in ("", other))
-    assert one.name != changed.name
-
-
 def test_every_arm_was_trained_as_long_and_on_as_many_pictures(home: Path) -> None:
     training = load(home, "training").values
-    assert list(training) == ["base", *smoke().arms]
+    assert list(training) == ["base", *ARMS]
     for arm, found in training.items():
         steps = 8 if arm == "base" else 6
         assert found["steps"] == steps and found["pictures"] == 16 * steps
         shares = {"hc_info_nce", "hc_cement", "swap_info_nce"}
         assert ("share" in found["curves"]) == (arm in shares)
-        assert all(len(curve) == steps for curve in found["curves"].values())
+        assert found["every"] == 10 and all(len(curve) == 1 for curve in found["curves"].values())
         assert all(map(math.isfinite, found["curves"]["loss"]))
 
 
 def test_every_arm_has_scores_on_the_same_items(home: Path) -> None:
-    composition = load(home, "composition").values
-    assert list(composition) == ["base", *smoke().arms]
+    composition, outcomes = load(home, "composition").values, Outcomes(load(home, "outcomes").values)
+    assert list(composition) == outcomes.arms == ["base", *ARMS]
     benchmark = world_benchmark(smoke())
     for scores in composition.values():
-        assert list(scores) == [*benchmark.subsets, "retrieval"]
-        for subset, items in benchmark.subsets.items():
-            assert set(scores[subset]) == {"i2t", "t2i", "group", "ties"}
-            assert {leaf["count"] for leaf in fractions(scores[subset])} == {len(items.captions)}
-        assert scores["retrieval"]["t2i_r1"]["count"] == 50
-        assert scores["retrieval"]["i2t_r1"]["count"] == 10
+        assert set(scores) == {"sugarcrepe", "scpp", "winoground", "retrieval", "probe", "macro"}
+        for name, items in benchmark.subsets.items():
+            family, _, subset = name.partition("/")
+            counts = {leaf["count"] for metric, leaf in scores[family][subset].items() if metric != "ties"}
+            assert counts == {len(items.captions)}
         assert all(0 <= leaf["value"] <= 1 and leaf["stderr"] >= 0 for leaf in fractions(scores))
     assert len({json.dumps(scores) for scores in composition.values()}) > 1
+
+
+def test_outcomes_are_what_the_scores_count(home: Path) -> None:
+    composition, outcomes = load(home, "composition").values, Outcomes(load(home, "outcomes").values)
+    for arm in outcomes.arms:
+        for reference in outcomes.references():
+            node = composition[arm]
+            for key in reference.split("/"):
+                node = node[key]
+            right, scenes = outcomes.column(arm, reference)
+            assert right.mean() == pytest.approx(node["value"]) and len(right) == len(scenes) == node["count"]
 
 
 def test_shares_are_measured_for_each_choice_loss_and_size(home: Path) -> None:
@@ -168,12 +178,12 @@ def test_shares_are_those_of_features_made_one_at_a_time(home: Path) -> None:
 
 
 def test_the_arms_differ_and_start_from_the_base(home: Path) -> None:
-    folders = [experiment.trained(smoke(), home / "build/stages", arm) for arm in ("base", *smoke().arms)]
+    folders = [experiment.trained(smoke(), home / "build/stages", arm) for arm in ("base", *ARMS)]
     assert len({(folder / "weights.safetensors").read_bytes() for folder in folders}) == 5
     logs = [json.loads((folder / "log.jsonl").read_text().splitlines()[0]) for folder in folders]
     base_scale = json.loads((folders[0] / "log.jsonl").read_text().splitlines()[-1])["scale"]
     assert all(log["scale"] == pytest.approx(base_scale, rel=1e-3) for log in logs[1:])
-    by_arm = dict(zip(("base", *smoke().arms), logs, strict=True))
+    by_arm = dict(zip(("base", *ARMS), logs, strict=True))
     # The same first batch at the same weights: the margin alone makes the losses and the shares differ.
     assert by_arm["hc_cement"]["share"] > by_arm["hc_info_nce"]["share"]
     assert by_arm["hc_cement"]["loss"] > by_arm["hc_info_nce"]["loss"]
@@ -192,125 +202,6 @@ def test_a_second_run_makes_nothing_again(home: Path) -> None:
     run(home, name="second")
     assert snapshot(home / "build/stages") == before
     assert load(home, "composition", "second").values == values
-
-
-def test_experiments_that_differ_in_the_loss_share_what_comes_before(home: Path, tmp_path: Path) -> None:
-    margin = "'arms.hc_cement.margin={low: 0, high: 1, midpoint: 3, width: 0.5}'"
-    kept, made = home / "build/stages", []
-
-    def names(settings: str) -> dict[str, str]:
-        """The folders of all stages of an experiment, in the order of its stages."""
-        given = smoke(settings)
-        found = {"base": experiment.pretrain(given, kept), "words": experiment.words(given, kept)}
-        found |= {choice: experiment.plant(given, kept, choice) for choice in ("hc", "swap")}
-        found |= {f"arm-{arm}": experiment.fine_tune(given, kept, arm) for arm in given.arms}
-        return {name: path.name for name, path in found.items()}
-
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(
-            experiment, "stage", lambda folder, name, *depends, make: path_of(folder, name, depends, make)
-        )
-
-        def path_of(folder: Path, name: str, depends: tuple, make) -> Path:
-            made.append(name)
-            return folder / f"{name}-{config.fingerprint(*depends)}"
-
-        plain = names("")
-        changed = {
-            settings: {name for name, folder in names(settings).items() if folder != plain[name]}
-            for settings in (
-                "profile=other",
-                margin,
-                "train.steps=7",
-                "plant.top_k=2",
-                "pretrain.seed=6",
-                "world.test_scenes=25",
-                "seed=6",
-                "evaluation.items=9",
-            )
-        }
-    arms = {f"arm-{arm}" for arm in smoke().arms}
-    everything = {"base", "words", "hc", "swap", *arms}
-    assert changed == {
-        "profile=other": set(),
-        margin: {"arm-hc_cement"},
-        "train.steps=7": arms,
-        "plant.top_k=2": {"hc", "swap", *arms},
-        "pretrain.seed=6": {"base", *arms},
-        "world.test_scenes=25": everything,
-        "seed=6": everything,
-        "evaluation.items=9": set(),
-    }
-
-
-def functions() -> dict[str, ast.FunctionDef]:
-    tree = ast.parse(Path(experiment.__file__).read_text())
-    return {node.name: node for node in tree.body if isinstance(node, ast.FunctionDef)}
-
-
-def used_by(function: ast.FunctionDef) -> set[str]:
-    """The modules of ours that a function imports, or reads of those that the file imports."""
-    found = {node.id for node in ast.walk(function) if isinstance(node, ast.Name)} & {"summaries"}
-    for node in ast.walk(function):
-        if isinstance(node, ast.ImportFrom) and node.module == "slipform_core":
-            found |= {alias.name for alias in node.names}
-        elif isinstance(node, ast.ImportFrom):
-            found.add(node.module.removeprefix("slipform_core."))
-    return {f"slipform_core.{name}" for name in found}
-
-
-def hashed_by(name: str) -> set[str]:
-    """The modules whose code is in the name of a stage, through the stages that it stands on too."""
-    nodes = [node for node in ast.walk(functions()[name]) if isinstance(node, ast.Call)]
-    calls = [node for node in nodes if isinstance(node.func, ast.Name)]
-    named = {arg.value for call in calls if call.func.id == "code" for arg in call.args}
-    named |= {module for given in named for module in stages._graph().find_upstream_modules(given)}
-    below = ("pretrain", "plant", "fine_tune", "trained")
-    return named.union(*(hashed_by(call.func.id) for call in calls if call.func.id in below))
-
-
-@pytest.mark.parametrize("name", ["words", "plant", "pretrain", "fine_tune", "score", "gradients"])
-def test_the_name_of_a_stage_depends_on_the_code_that_makes_it(name: str) -> None:
-    used = used_by(functions()[f"_{name}"])
-    assert used and used <= hashed_by(name)
-
-
-@pytest.mark.parametrize(
-    ("settings", "says"),
-    [
-        ("plant.rewriter=gramar", ["plant.rewriter = 'gramar'", "grammar"]),
-        ("plant.editor=renderer", ["plant.editor = 'renderer'", "render"]),
-        ("model=slipform-big", ["model = 'slipform-big'", "slipform-tiny"]),
-        ("arms.plain.loss=cemnt", ["arms.plain.loss = 'cemnt'", "info_nce, cement"]),
-        ("pretrain.pictures=64", ["pretrain.pictures", "64", "world.pretrain_scenes = 48"]),
-        ("train.pictures=64", ["train.pictures", "64", "world.train_scenes = 48"]),
-        ("gradients.pictures=[8,98]", ["gradients.pictures", "49", "world.train_scenes = 48"]),
-        ("evaluation.retrieval=25", ["evaluation.retrieval", "25", "world.test_scenes = 24"]),
-        ("world.nouns=5000", ["world.nouns", "5000"]),
-        ("arms.hc_cement.margin.low=3", ["arms.hc_cement", "low = 3", "high = 2"]),
-    ],
-)
-def test_what_cannot_end_well_is_refused_before_any_work(
-    settings: str, says: list[str], tmp_path: Path
-) -> None:
-    with pytest.raises(ConfigError) as refused:
-        run(tmp_path, settings)
-    assert all(part in str(refused.value) for part in says), refused.value
-    assert not list(tmp_path.iterdir())
-
-
-def test_an_arm_cannot_take_the_name_of_the_base(tmp_path: Path) -> None:
-    arms = smoke().arms
-    named = smoke().model_copy(update={"arms": arms | {"base": arms["plain"]}})
-    with pytest.raises(ConfigError, match=r"arms\.base"):
-        experiment.run(named, run=tmp_path / "run", stages=tmp_path / "stages", jobs=1, command="")
-
-
-def test_arms_with_negatives_alone_need_half_the_pictures() -> None:
-    arms = {"hc": smoke().arms["hc_info_nce"]}
-    experiment.check(smoke("train.pictures=96").model_copy(update={"arms": arms}))
-    with pytest.raises(ConfigError, match="needs 49 scenes"):
-        experiment.check(smoke("train.pictures=98").model_copy(update={"arms": arms}))
 
 
 def command(home: Path) -> subprocess.Popen:

@@ -4,9 +4,14 @@ import numpy as np
 import pytest
 
 from slipform_core.metrics import (
+    COLUMNS,
+    SEVEN,
+    SUBSETS,
     caption_choice,
     count_ties,
+    counts_for_macro,
     macro_average,
+    macro_of,
     proportion_stderr,
     recall_at_k,
     scpp,
@@ -150,6 +155,64 @@ def test_macro_average_is_not_the_mean_of_six():
     exact = [macro_average(*columns) for columns, _ in PERCENT.values()]
     assert exact == pytest.approx([47.891, 53.150, 54.186], abs=5e-4)
     assert np.mean(columns) == pytest.approx(43.08, abs=0.005)
+
+
+def table_of_means(seed=0):
+    """A score for each of SugarCrepe's seven, SugarCrepe++'s five, Winoground's two, by hand."""
+    kinds = ["add_obj", "add_att", "replace_obj", "replace_att", "replace_rel", "swap_obj", "swap_att"]
+    names = [f"sugarcrepe/{kind}/i2t" for kind in kinds]
+    names += [f"scpp/{kind}/{metric}" for kind in kinds[2:] for metric in ("itt", "tot")]
+    names += [f"winoground/{kind}/{metric}" for kind in kinds[5:] for metric in ("text", "image", "group")]
+    return dict(zip(names, np.random.default_rng(seed).random(len(names)).tolist(), strict=True))
+
+
+def column(means, benchmark, metric):
+    return np.mean([means[n] for n in means if n.startswith(f"{benchmark}/") and n.endswith(f"/{metric}")])
+
+
+def test_the_macro_average_of_subsets_is_that_of_their_columns_means():
+    means = table_of_means()
+    columns = [column(means, "sugarcrepe", "i2t")]
+    columns += [column(means, "scpp", metric) for metric in ("itt", "tot")]
+    columns += [column(means, "winoground", metric) for metric in ("text", "image", "group")]
+    assert macro_of(means) == pytest.approx(macro_average(*columns))
+    # One score of a column of k subsets weighs 1/3 of the column's share of its benchmark, over k.
+    for name, weight in {
+        "sugarcrepe/add_obj/i2t": 1 / 3 / 7,
+        "scpp/swap_att/tot": 1 / 3 / 2 / 5,
+        "winoground/swap_obj/group": 1 / 3 / 3 / 2,
+    }.items():
+        raised = macro_of(means | {name: means[name] + 0.1})
+        assert raised - macro_of(means) == pytest.approx(0.1 * weight)
+
+
+def test_only_the_papers_subsets_and_metrics_count_for_the_macro_average():
+    means = table_of_means()
+    others = ["sugarcrepe/replace_size/i2t", "sugarcrepe/swap_rel/i2t", "sugarcrepe/add_obj/t2i"]
+    others += [
+        "sugarcrepe/swap_obj/group",
+        "scpp/add_obj/itt",
+        "scpp/swap_obj/ties",
+        "world/retrieval/t2i_r1",
+    ]
+    assert macro_of(means | dict.fromkeys(others, 0.123)) == macro_of(means)
+    assert all(map(counts_for_macro, means)) and len(means) == 7 + 5 * 2 + 2 * 3
+    assert not any(map(counts_for_macro, [*others, "retrieval/t2i_r1", "sugarcrepe/swap_obj", "macro", ""]))
+    assert set(SUBSETS) == set(COLUMNS) and SUBSETS["sugarcrepe"] == SEVEN and len(SEVEN) == 7
+
+
+def test_a_missing_subset_leaves_its_column_and_a_missing_benchmark_no_macro_average():
+    means = table_of_means()
+    few = {name: value for name, value in means.items() if "replace_rel" not in name}
+    columns = [column(few, *key) for key in (("sugarcrepe", "i2t"), ("scpp", "itt"), ("scpp", "tot"))]
+    columns += [column(few, "winoground", metric) for metric in ("text", "image", "group")]
+    assert macro_of(few) == pytest.approx(macro_average(*columns))
+    assert macro_of(few) != pytest.approx(macro_of(means))
+    for benchmark in ("sugarcrepe", "scpp", "winoground"):
+        assert macro_of({n: v for n, v in means.items() if not n.startswith(benchmark)}) is None
+    assert macro_of({}) is None
+    with pytest.raises(ValueError, match="macro average of"):
+        macro_of(means | {"scpp/swap_obj/tot": math.nan})
 
 
 def test_proportion_stderr():

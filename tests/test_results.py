@@ -9,7 +9,7 @@ from slipform_core import results
 from slipform_core.results import MissingResult, Result
 
 MADE = results.provenance(
-    command="slipform run", config={"seed": 3}, fingerprint="0123456789ab", seconds=1.26
+    command="slipform run", config={"seed": 3}, fingerprint="0123456789ab", code="ba9876543210", seconds=1.26
 )
 
 
@@ -20,8 +20,8 @@ def result(values: dict) -> Result:
 def test_a_result_is_read_as_it_was_written(tmp_path: Path) -> None:
     written = result({"base": {"swap_obj": {"i2t": {"value": 0.1 + 0.2, "count": 7}}}})
     path = results.write(tmp_path, written)
-    assert path == tmp_path / "mini" / "composition.json"
-    assert results.load(tmp_path, "mini", "composition") == written
+    assert path == tmp_path / "composition.json"
+    assert results.load(tmp_path, "composition") == written
     assert written["base/swap_obj/i2t/value"] == 0.30000000000000004
     assert written["base/swap_obj"] == {"i2t": {"value": 0.1 + 0.2, "count": 7}}
 
@@ -29,7 +29,7 @@ def test_a_result_is_read_as_it_was_written(tmp_path: Path) -> None:
 def test_seven_entries_survive_in_one_file(tmp_path: Path) -> None:
     values = {f"subset_{i}": {"i2t": i / 7} for i in range(7)}
     results.write(tmp_path, result(values))
-    assert results.load(tmp_path, "mini", "composition").values == values
+    assert results.load(tmp_path, "composition").values == values
 
 
 @pytest.mark.parametrize(
@@ -47,12 +47,12 @@ def test_a_missing_value_names_the_keys_of_its_level(path: str, says: str) -> No
     assert says in str(missing.value) and repr(path) in str(missing.value)
 
 
-def test_a_missing_file_names_the_files_of_its_profile(tmp_path: Path) -> None:
+def test_a_missing_file_names_the_files_of_its_folder(tmp_path: Path) -> None:
     with pytest.raises(MissingResult, match="there are: none"):
-        results.load(tmp_path, "mini", "training")
+        results.load(tmp_path, "training")
     results.write(tmp_path, result({}))
     with pytest.raises(MissingResult, match=r"training\.json; there are: composition"):
-        results.load(tmp_path, "mini", "training")
+        results.load(tmp_path, "training")
 
 
 @pytest.mark.parametrize("value", [float("nan"), float("inf"), {1, 2}])
@@ -82,6 +82,6 @@ def test_a_write_that_dies_leaves_the_old_text(tmp_path: Path, monkeypatch: pyte
 
 def test_a_result_says_how_it_was_made() -> None:
     assert MADE["command"] == "slipform run" and MADE["config"] == {"seed": 3} and MADE["seconds"] == 1.3
-    assert MADE["fingerprint"] == "0123456789ab"
+    assert MADE["fingerprint"] == "0123456789ab" and MADE["code"] == "ba9876543210"
     assert set(results.VERSIONED) < set(MADE["versions"]) and MADE["machine"]["cores"] >= 1
     assert json.loads(json.dumps(MADE)) == MADE

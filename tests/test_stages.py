@@ -51,7 +51,7 @@ def hashes(tmp_path_factory: pytest.TempPathFactory) -> list[dict[str, str]]:
     home = tmp_path_factory.mktemp("code")
     copy = home / "slipform_core"
     shutil.copytree(PACKAGE, copy, ignore=shutil.ignore_patterns("__pycache__"))
-    changes = [(str(copy / name), "\n# changed\n" if name.endswith(".py") else "\n") for name in CHANGES]
+    changes = [(str(copy / name), "\nCHANGED = 1\n" if name.endswith(".py") else "\n") for name in CHANGES]
     done = subprocess.run(
         [sys.executable, "-c", HASHES, json.dumps(changes), *ROOMS],
         env=os.environ | {"PYTHONPATH": str(home), "PYTHONDONTWRITEBYTECODE": "1"},
@@ -72,6 +72,43 @@ def test_the_hash_of_code_sees_what_a_module_imports_and_its_data_and_nothing_el
 
 def test_the_hash_of_code_does_not_depend_on_where_the_package_lies(hashes: list[dict[str, str]]) -> None:
     assert hashes[0] == {room: stages.code(f"slipform_core.{room}") for room in ROOMS}
+
+
+CODE = '''
+"""What it is."""
+import math  # needed
+
+
+class Thing:
+    """A thing.
+
+    # of two paragraphs
+    """
+
+    text = "# no comment"
+
+    def area(self, side):
+        """A number."""
+        return side * side  # a square
+'''
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "same"),
+    [
+        ('"""What it is."""', '"""What else it is."""', True),
+        ("  # needed", "", True),
+        ("of two paragraphs", "of other words", True),
+        ('        """A number."""\n', "", True),
+        ("\n\n\nclass", "\n# more\n\nclass", True),
+        ("# no comment", "# a comment", False),
+        ("side * side", "side + side", False),
+        ("import math", "import cmath", False),
+    ],
+)
+def test_comments_and_docstrings_are_not_the_working_part_of_code(old: str, new: str, same: bool) -> None:
+    assert old in CODE
+    assert (stages.working(CODE.replace(old, new)) == stages.working(CODE)) == same
 
 
 def make(folder: Path, text: str = "made") -> None:

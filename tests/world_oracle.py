@@ -117,6 +117,21 @@ def state(text: str) -> Statement:
     return Statement(things, relation, said["side"], said["first_place"] or said["last_place"], said["mood"])
 
 
+def content(text: str) -> tuple:
+    """What a caption states, the same for every wording: without the mood, whichever thing comes first."""
+    said = state(text)
+    relation = None
+    if said.relation:
+        first, word, second = said.relation
+        one, other = said.things[first][0], said.things[second][0]
+        if word in ("beside", "near"):
+            relation = (word, frozenset({one, other}))
+        else:
+            turned = {"right": (other, "left", one), "below": (other, "above", one)}
+            relation = turned.get(word, (one, word, other))
+    return frozenset(said.things[:2]), said.things[2:], relation, said.side, said.place
+
+
 def stands(one: tuple, relation: str, other: tuple) -> bool:
     """Whether `one` stands so to `other`, (colour, size, x, y): by the larger of the two distances."""
     across, down = one[2] - other[2], one[3] - other[3]

@@ -7,9 +7,11 @@ from slipform_core.emoji_world.grammar import (
     edit,
     holds,
     mend_articles,
+    mentioned,
     read_back,
     reword,
 )
+from slipform_core.emoji_world.paraphrases import paraphrase
 from slipform_core.emoji_world.scenes import Scene, Thing, World
 
 __all__ = [
@@ -24,6 +26,8 @@ __all__ = [
     "font_path",
     "holds",
     "mend_articles",
+    "mentioned",
+    "paraphrase",
     "read_back",
     "reword",
 ]

@@ -40,8 +40,8 @@ HABITS = {
 }
 
 
-class _Speaker:
-    """Chooses words: one speaker a scene, drawing from the scene's own generator."""
+class Speaker:
+    """Says captions of a scene: what they state (`states`, `stands`) and how they say it, both by habit."""
 
     def __init__(self, scene: Scene, rng: np.random.Generator):
         self.scene = scene
@@ -49,6 +49,19 @@ class _Speaker:
 
     def does(self, habit: str) -> bool:
         return self.draw() < HABITS[habit]
+
+    def states(self, slot: str, habit: str) -> bool:
+        """Whether the caption states what fills a slot."""
+        return self.does(habit)
+
+    def stands(self, first: int, second: int) -> str | None:
+        """What the caption states of how one thing stands to the other, if anything."""
+        if self.does("and"):
+            return None
+        relation = self.scene.relation(first, second)
+        if self.does("beside"):
+            return "beside" if relation in ("left", "right") else "near"
+        return relation
 
     def pick(self, choices: Sequence[str]) -> str:
         return choices[int(self.draw() * len(choices))]
@@ -59,8 +72,9 @@ class _Speaker:
     def thing(self, index: int) -> list[Piece]:
         """A noun phrase: article, and often size and colour."""
         thing = self.scene.things[index]
-        size = [(self.word("size", thing.size), f"size.{index}")] if self.does("size") else []
-        colour = [(thing.colour, f"colour.{index}")] if self.does("colour") else []
+        sized, coloured = f"size.{index}", f"colour.{index}"
+        size = [(self.word("size", thing.size), sized)] if self.states(sized, "size") else []
+        colour = [(thing.colour, coloured)] if self.states(coloured, "colour") else []
         noun = (thing.noun, f"noun.{index}")
         if colour and self.does("clause"):
             return [("a", None), *size, noun, ("that is", None), *colour]
@@ -69,21 +83,20 @@ class _Speaker:
     def place(self) -> list[Piece]:
         return [("on the" if self.does("on the") else "on", None), (self.scene.place, "place")]
 
-    def stands(self, relation: str, first: int, second: int) -> Piece:
+    def relation(self, relation: str, first: int, second: int) -> Piece:
         return self.word("relation", relation), f"relation.{first}.{second}"
 
     def pair(self, forward: float, link: list[Piece]) -> list[Piece]:
         """Two things in relation, named from the left or upper one with probability `forward`."""
         first, second = (0, 1) if self.draw() < forward else (1, 0)
         one, other = self.thing(first), self.thing(second)
-        if self.does("and"):
+        stated = self.stands(first, second)
+        if stated is None:
             return [*one, ("and", None), *other]
-        relation, converse = self.scene.relation(first, second), self.scene.relation(second, first)
-        if self.does("beside"):
-            relation = converse = "beside" if relation in ("left", "right") else "near"
         if self.does("with"):
-            return [*one, ("with", None), *other, self.stands(converse, second, first), ("it", None)]
-        return [*one, *link, self.stands(relation, first, second), *other]
+            converse = CONVERSE.get(stated, stated)
+            return [*one, ("with", None), *other, self.relation(converse, second, first), ("it", None)]
+        return [*one, *link, self.relation(stated, first, second), *other]
 
     def third(self) -> list[Piece]:
         link = (self.pick(("with", "and")), None)
@@ -94,7 +107,7 @@ class _Speaker:
     def caption(self, forward: float) -> list[Piece]:
         opening: list[Piece] = []
         link: list[Piece] = []
-        place = self.place() if self.does("place") else []
+        place = self.place() if self.states("place", "place") else []
         if self.does("medium"):
             mood: list[Piece] = [(self.word("mood"), "mood")] if self.does("mood") else []
             opening = [("a", None), *mood, (self.word("medium"), "medium"), ("of", None)]
@@ -106,8 +119,13 @@ class _Speaker:
             link = [("is", None)]
         elif self.does("verb"):
             link = [(self.word("verb"), "verb")]
-        third = self.third() if len(self.scene.things) == 3 and self.does("third") else []
+        third = self.third() if len(self.scene.things) == 3 and self.states("noun.2", "third") else []
         return [*opening, *self.pair(forward, link), *third, *place]
+
+    def say(self, forward: float) -> tuple[str, list[list[Any]]]:
+        """A caption's text and its mentions, [start, end, slot] in the order of the text."""
+        capital, stop = self.draw() < 0.5, self.draw() < 0.5
+        return _assemble(self.caption(forward), capital, stop)
 
 
 @cache
@@ -143,12 +161,16 @@ def captions(
     """
     for index in range(count):
         scene = world.scene(split, index, seed=seed)
-        speaker = _Speaker(scene, np.random.default_rng(scene.seed))
+        speaker = Speaker(scene, np.random.default_rng(scene.seed))
         fields = scene.to_json()
         for _ in range(each):
-            capital, stop = speaker.draw() < 0.5, speaker.draw() < 0.5
-            text, mentions = _assemble(speaker.caption(forward), capital, stop)
+            text, mentions = speaker.say(forward)
             yield Caption(f"{split}-{index:06d}", None, text, fields | {"mentions": mentions})
+
+
+def mentioned(caption: Caption) -> dict[str, str]:
+    """The word in each slot of a caption, in the order of the text."""
+    return {slot: caption.text[start:end] for start, end, slot in caption.scene["mentions"]}
 
 
 def mend_articles(text: str) -> str:

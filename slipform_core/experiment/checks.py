@@ -1,0 +1,70 @@
+"""What would fail after minutes of work is refused before any."""
+
+from slipform_core.config import ConfigError, Experiment
+
+BASE = "base"  # the name of the pretrained model among the arms
+
+
+def check(experiment: Experiment) -> None:
+    """Refuse an experiment that cannot end well; ConfigError names the parameter and the choices."""
+    _check_names(experiment)
+    _check_settings(experiment)
+    _check_sizes(experiment)
+
+
+def _check_names(experiment: Experiment) -> None:
+    from slipform_core.editors import EDITORS
+    from slipform_core.loss import LOSSES
+    from slipform_core.models import MODELS
+    from slipform_core.rewriters import REWRITERS
+
+    arms = experiment.arms
+    names = {
+        "plant.rewriter": (experiment.plant.rewriter, REWRITERS),
+        "plant.editor": (experiment.plant.editor, EDITORS),
+        "model": (experiment.model, MODELS),
+        **{f"arms.{name}.loss": (arm.loss, LOSSES) for name, arm in arms.items()},
+        **{f"selected.{place}": (name, arms) for place, name in enumerate(experiment.selected)},
+        **{f"gradients.arms.{place}": (name, arms) for place, name in enumerate(experiment.gradients.arms)},
+    }
+    for parameter, (name, choices) in names.items():
+        if name not in choices:
+            raise ConfigError(f"{parameter} = {name!r} is none of {', '.join(choices)}")
+    for name in experiment.gradients.arms:
+        if arms[name].margin is None:
+            raise ConfigError(f"gradients.arms: {name} has no margin to add to the share")
+    if BASE in arms:
+        raise ConfigError(f"arms.{BASE}: this is the name of the pretrained model, give the arm another")
+
+
+def _check_settings(experiment: Experiment) -> None:
+    from slipform_core.emoji_world.lexicon import nouns
+    from slipform_core.experiment.arms import margin_of
+
+    parameter = "world.nouns"
+    try:
+        nouns(experiment.world.nouns)
+        for name, arm in experiment.arms.items():
+            parameter = f"arms.{name}"
+            margin_of(arm, concreteness=None)
+    except ValueError as error:
+        raise ConfigError(f"{parameter}: {error}") from None
+
+
+def _check_sizes(experiment: Experiment) -> None:
+    world, chosen = experiment.world, experiment.chosen
+    pairs = [
+        experiment.training(name).pictures // (2 if arm.negatives else 1) for name, arm in chosen.items()
+    ]
+    shares = experiment.gradients.pictures if experiment.choices else []
+    sizes = {
+        "pretrain.pictures": (experiment.pretrain.pictures, "pretrain_scenes"),
+        "train.pictures": (max(pairs, default=0), "train_scenes"),
+        "gradients.pictures": (max(shares, default=0) // 2, "train_scenes"),
+        "survey.scenes": (experiment.survey.scenes, "train_scenes"),
+        "evaluation.probe": (experiment.evaluation.probe, "train_scenes"),
+        "evaluation.retrieval": (experiment.evaluation.retrieval, "test_scenes"),
+    }
+    for parameter, (needed, scenes) in sizes.items():
+        if needed > (there := getattr(world, scenes)):
+            raise ConfigError(f"{parameter} needs {needed} scenes, and world.{scenes} = {there}")
