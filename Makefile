@@ -50,6 +50,7 @@ RESULTS  := $(FOLDER)/results.done
 SOURCES  := $(wildcard notebooks/[0-9]*.py)
 EXECUTED := $(SOURCES:notebooks/%.py=$(FOLDER)/notebooks/%.ipynb)
 HTML     := $(FOLDER)/html/index.html
+SEEDS    := $(wildcard results/$(PROFILE)/seed-*/*.json)
 CODE     := $(shell find slipform_core -type f -not -name '*.pyc')
 PAGES    := _config.yml $(shell find book -type f -not -name '*.pyc')
 
@@ -98,8 +99,9 @@ reference: $(READY)
 
 notebooks: $(EXECUTED)
 
-$(FOLDER)/notebooks/%.ipynb: notebooks/%.py $(RESULTS)
-	@$(BIN)/slipform notebook $< --out $@ --needs $(FOLDER)/results -p run $(FOLDER)
+$(FOLDER)/notebooks/%.ipynb: notebooks/%.py $(RESULTS) $(SEEDS)
+	@$(BIN)/slipform notebook $< --out $@ $(addprefix --needs ,$(FOLDER)/results $(wildcard results/$(PROFILE))) \
+		-p run $(FOLDER)
 
 book: $(HTML)
 
@@ -108,7 +110,7 @@ again = make$(if $(filter-out $(PROFILE),$(RUN))$(SET), RUN=$(RUN))$(if \
 	$(filter-out mini,$(PROFILE)), PROFILE=$(PROFILE))$(if $(SET), SET="$(SET)")
 
 # Built afresh each time: an incremental build would not repeat the warning that stopped the build before.
-$(HTML): $(PAGES) $(EXECUTED)
+$(HTML): $(PAGES) $(EXECUTED) $(SEEDS)
 	@echo "Building the book of $(FOLDER)"
 	@rm -rf $(FOLDER)/src $(FOLDER)/_build $(FOLDER)/html
 	@mkdir -p $(FOLDER)/src/notebooks

@@ -76,7 +76,8 @@ class Reference:
     @classmethod
     def open(cls, root: Path | str, profile: str) -> "Reference":
         """The seeds under `<root>/<profile>`; MissingResult where there are fewer than two."""
-        folders = {int(path.name.removeprefix("seed-")): path for path in Path(root, profile).glob("seed-*")}
+        names = {path: path.name.removeprefix("seed-") for path in Path(root, profile).glob("seed-*")}
+        folders = {int(name): path for path, name in names.items() if name.isdigit()}
         runs = {seed: Run(folders[seed]) for seed in sorted(folders)}
         if len(runs) < 2:
             raise results.MissingResult(
@@ -187,3 +188,11 @@ def by_word(
             values.append(one.mean() - other.mean() if rows.any() else np.nan)
         found[word] = np.array(values)
     return found
+
+
+def open_reference(root: Path | str, profile: str) -> Reference | None:
+    """The reference run of a profile, None where there is none yet."""
+    try:
+        return Reference.open(root, profile)
+    except results.MissingResult:
+        return None

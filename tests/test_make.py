@@ -14,11 +14,20 @@ FILES = ["Makefile", "_config.yml", "requirements.txt", "constraints.txt", "pypr
 CHAPTERS = sorted(path.stem for path in (ROOT / "notebooks").glob("*.py"))
 HTML = Path("build/runs/mini/html/index.html")
 
+TOUCHED = (
+    "notebooks/params/mini.yml",
+    "notebooks/params/smoke.yml",
+    "notebooks/params/arms/paper.yml",
+    "slipform_core/loss/a.py",
+    "results/mini/seed-1/words.json",
+)
+
 SLIPFORM = """#!/bin/sh
 printf '%s|' "$@" >> log
 printf 'threads=%s\\n' "$OMP_NUM_THREADS" >> log
 [ "$1" = run ] && [ -e hang ] && sleep 60
 [ "$1" = run ] && exit 0
+[ "$1" = reference ] && exit 0
 case "$2" in *$(cat broken 2>/dev/null || echo none)*) exit 2;; esac
 mkdir -p "$(dirname "$4")" && sleep "${NAP:-0}" && echo made > "$4" && echo "end" >> log
 """
@@ -40,7 +49,7 @@ class House:
         (folder / "notebooks/params").mkdir(parents=True)
         for name in CHAPTERS:
             (folder / "notebooks" / f"{name}.py").touch()
-        for name in ("notebooks/params/mini.yml", "notebooks/params/smoke.yml", "slipform_core/loss/a.py"):
+        for name in TOUCHED:
             (folder / name).parent.mkdir(parents=True, exist_ok=True)
             (folder / name).touch()
         (folder / "book").mkdir()
@@ -95,7 +104,9 @@ def test_make_sets_up_runs_executes_and_builds_in_this_order(built: House) -> No
     assert log[:2] == ["setup", "setup"]
     assert log[2] == "run|--profile|mini|--settings||--run|mini|--jobs|3|threads=1"
     assert [line.split("|")[1] for line in log[3:-1]] == [f"notebooks/{name}.py" for name in CHAPTERS]
-    assert log[3].endswith("--needs|build/runs/mini/results|-p|run|build/runs/mini|threads=1")
+    assert log[3].endswith(
+        "--needs|build/runs/mini/results|--needs|results/mini|-p|run|build/runs/mini|threads=1"
+    )
     assert log[-1].endswith("run=build/runs/mini again=make")
     assert (built.folder / HTML).read_text().split() == [f"{name}.ipynb" for name in CHAPTERS]
 
@@ -107,6 +118,11 @@ def test_after_make_there_is_nothing_to_do_within_a_second(built: House) -> None
     assert built.make().returncode == 0
     assert time.monotonic() - start < 1
     assert built.log() == []
+
+
+def test_the_reference_run_has_the_profile_and_its_changes(house: House) -> None:
+    assert house.make("reference", "PROFILE=smoke", "SET=a=1 b=2", "JOBS=3").returncode == 0
+    assert house.log()[2:] == ["reference|--profile|smoke|--settings|a=1 b=2|--jobs|3|threads=1"]
 
 
 def test_before_make_there_is_something_to_do_and_n_says_what(house: House) -> None:
@@ -125,7 +141,9 @@ def test_before_make_there_is_something_to_do_and_n_says_what(house: House) -> N
     [
         ("requirements.txt", ["setup", "run", "notebook", "build"]),
         ("notebooks/params/mini.yml", ["run", "notebook", "build"]),
+        ("notebooks/params/arms/paper.yml", ["run", "notebook", "build"]),
         ("slipform_core/loss/a.py", ["run", "notebook", "build"]),
+        ("results/mini/seed-1/words.json", ["notebook", "build"]),
         (f"notebooks/{CHAPTERS[-1]}.py", ["notebook", "build"]),
         ("book/index.md", ["build"]),
         ("_config.yml", ["build"]),
@@ -139,9 +157,8 @@ def test_a_touched_file_makes_what_comes_after_it(touched: str, calls: list[str]
     assert built.make().returncode == 0
     made = [line.split("|")[0] for line in built.log()]
     assert list(dict.fromkeys(made)) == calls
-    assert made.count("notebook") == (
-        1 if touched.startswith("notebooks/0") else made.count("run") * len(CHAPTERS)
-    )
+    executed = 1 if touched.endswith(".py") and touched.startswith("notebooks/") else len(CHAPTERS)
+    assert made.count("notebook") == executed * calls.count("notebook")
 
 
 def test_another_profiles_file_is_no_reason(built: House) -> None:

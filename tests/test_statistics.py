@@ -361,6 +361,7 @@ def test_a_mixed_model_names_its_mistakes():
     for formula, groups, message in (
         ("y ~ wordiness + x", "scene", "name 'wordiness' is not defined; the columns are y, x, scene, "),
         ("y ~ frame", "scene", "name 'frame' is not defined"),
+        ("y ~ (x", "scene", r"Unmatched '\('; the columns are y, "),
         ("y ~ x", "scenes", "groups = 'scenes' is none of the columns y, x, scene, "),
         ("y ~ x + gap", "scene", "NaN in gap"),
         ("y ~ x + twice", "scene", "Intercept, x, twice depend linearly on each other"),

@@ -1,6 +1,7 @@
 """The reference run: all arms with several seeds, its results committed beside the code."""
 
 import shlex
+import shutil
 import time
 from pathlib import Path
 
@@ -25,7 +26,11 @@ def reference(
             continue
         words = ["slipform", "reference", "--profile", experiment.profile, "--seed", str(seed)]
         command = shlex.join([*words, *(["--settings", settings] if settings else [])])
-        run(seeded, folder=folder, stages=stages, jobs=jobs, command=command)
+        partial = folder.with_name(f"{folder.name}.partial")
+        shutil.rmtree(partial, ignore_errors=True)
+        run(seeded, folder=partial, stages=stages, jobs=jobs, command=command)
+        shutil.rmtree(folder, ignore_errors=True)
+        partial.rename(folder)
         print(f"seed {seed}: written to {folder}, {(time.monotonic() - started) / 3600:.2f} hours so far")
 
 
