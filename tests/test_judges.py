@@ -14,15 +14,20 @@ from test_concrete_plant import make, some
 
 from slipform_core.judges import measure, table
 from slipform_core.models import Clip, WordTokenizer, slipform_tiny
+from slipform_core.records import Keyword
 from slipform_core.shards import Sample, read_samples
 
 
 @pytest.fixture(scope="module")
 def samples(tmp_path_factory) -> list[Sample]:
-    """Hard negatives of twelve scenes, up to three a scene."""
+    """Hard negatives of twelve scenes, up to three a scene; and one more, whose word is no lemma."""
     folder = tmp_path_factory.mktemp("negatives")
     make("wo").run(some(12, each=3), out=folder, shard_captions=10)
-    return list(read_samples(folder))
+    made = list(read_samples(folder))
+    keyword = Keyword("Dogs", "dog", "NOUN", 0, 4, 4.85, "object")
+    captions = {"caption": "Dogs on the grass", "negative_caption": "Owls on the grass by night"}
+    record = replace(made[0].record, image_id="upside down", keyword=keyword, **captions)
+    return [*made, Sample(record, made[0].picture[::-1].copy(), made[0].negative_picture[::-1].copy())]
 
 
 @pytest.fixture(scope="module")
@@ -103,7 +108,7 @@ def test_columns_are_those_of_the_record_by_record_loop(clip, samples, batch) ->
             assert values == wanted, name
     gaps = np.array([columns["gap_i2t"], columns["gap_t2i"]])
     assert (gaps > 1e-4).any() and (gaps < -1e-4).any()
-    assert len(set(columns["scene"])) == 12 < len(samples) and len(set(columns["role"])) == 3
+    assert len(set(columns["scene"])) == 13 < len(samples) and len(set(columns["role"])) == 3
 
 
 def test_columns_are_plain_values_of_five_digits(clip, samples) -> None:
@@ -118,7 +123,7 @@ def test_each_picture_and_text_is_encoded_once_and_in_eval_mode(clip, samples) -
     texts = {text for s in samples for text in (s.record.caption, s.record.negative_caption)}
     assert set(given.seen.values()) == {1}
     assert sum(key.startswith("[") for key in given.seen if isinstance(key, str)) == len(texts)
-    assert sum(isinstance(key, bytes) for key in given.seen) == 12 + len(samples)
+    assert sum(isinstance(key, bytes) for key in given.seen) == 13 + len(samples)
 
 
 def test_no_more_than_a_batch_of_pictures_is_held(clip, samples) -> None:

@@ -133,7 +133,7 @@ def blind(experiment: Experiment, stages: Path) -> Path:
 
 def _blind(experiment: Experiment, stages: Path, folder: Path) -> None:
     from slipform_core.benchmarks import BENCHMARKS
-    from slipform_core.probes import text_probe
+    from slipform_core.probes import FOLDS, text_probe
     from slipform_core.shards import read_records
 
     negatives = {}
@@ -145,7 +145,8 @@ def _blind(experiment: Experiment, stages: Path, folder: Path) -> None:
     benchmark = BENCHMARKS["world"](experiment)
     foils = {}
     for subset, items in benchmark.subsets.items():
-        if subset.startswith("sugarcrepe/"):
+        # A small world may have fewer items of a kind than the probe has folds.
+        if subset.startswith("sugarcrepe/") and len(items.scenes) >= FOLDS:
             texts = [[benchmark.texts[index] for index in column] for column in items.captions.T]
             foils[subset] = text_probe(*texts, items.scenes.tolist(), seed=experiment.seed)
     write_text(folder / "blind.json", json.dumps({"negatives": negatives, "benchmark": foils}))
