@@ -3,29 +3,61 @@
 #
 # ConcretePlant takes a caption, chooses the word to change by its concreteness, rewrites the caption, and
 # edits the picture to fit, with everything else in place. In the embedded world both steps are exact: the
-# rewriter puts a sibling of the same kind (another animal or tool, another colour, another place), the editor
-# draws the scene anew.
+# rewriter puts a sibling of the same kind (another animal or tool, another colour, another place), the
+# editor draws the scene anew.
 #
 # ```{not-run}
 # In the paper a language model, Qwen3-32B, rewrites the caption, and SDXL-Turbo edits a photograph.
 # ```
+#
+# ## Figure 2: which word, and how hard
+#
+# What the paper's Figure 2 shows is in nothing that we had of it; this one is ours, the method in one
+# picture. Two decisions hang on a word's concreteness $c$. ConcretePlant **chooses** by it: *hc* among
+# words with $c \geq 4$, *lc* among the others, *wo* among all. Cement **pushes** by it: $m(c)$ is added to
+# the hard negative's logit. Where do the words of this world lie? Below, each dot is one of them, filled
+# where it has something to show in the picture; named are the most and the least concrete of each kind.
 
 # %% tags=["remove-cell"]
 from itertools import islice
 from pathlib import Path
 
+import matplotlib.pyplot as plt
 import pandas as pd
 from IPython.display import HTML
 
 from slipform_core import figures, tables
+from slipform_core.concreteness import Norms
+from slipform_core.figures import words
 from slipform_core.shards import read_samples
+
+figures.theme()
 
 # %% tags=["parameters", "remove-cell"]
 run = "build/runs/mini"
 choose = "hc"
+arm = "hc_cement"
 examples = 8
 
+# %% tags=["hide-input"]
+training = tables.open_run(run).result("training")
+config = training.made["config"]
+margin = {name: value for name, value in config["arms"][arm]["margin"].items() if name != "kind"}
+every = words.world_words(config["world"]["nouns"], Norms.load("brysbaert"))
+words.draw(every, margin, scale=training["base/last/scale"])
+plt.show()
+
 # %% [markdown]
+# ```{remake}
+# ```
+#
+# *Red* and *blue* are equally visible, drawn by the same pen, and fall on the two sides of the step: the
+# one is pushed away harder, the other is let go. That is not a fault of this world but of norms that are
+# not about seeing, and it makes an experiment of [the colours](09_words).
+#
+# The margin is in logits, after the temperature. In cosines it is smaller by the logit scale (right axis,
+# at the base's, {result}`training:base/last/scale|.1f`): at CLIP's scale of 100 the same ±2 are ±0.02.
+#
 # ## What it makes
 #
 # Left the picture and its caption, right the edited picture and the caption that is now false of the left

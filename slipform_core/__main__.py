@@ -73,7 +73,7 @@ def notebook(
 ) -> None:
     """Execute a notebook with parameters, unless it stands executed with the same content.
 
-    Example: slipform notebook notebooks/03_gradients.py --out build/gradients.ipynb -p run build/runs/mini
+    Example: slipform notebook notebooks/05_gradients.py --out build/gradients.ipynb -p run build/runs/mini
     """
     words = context.args
     if len(words) % 3 or set(words[::3]) - {"-p"}:

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Protocol
 
@@ -18,6 +19,12 @@ Unit = Literal["percent", "fraction"]
 SHOWN: dict[Unit, tuple[int, int]] = {"percent": (100, 1), "fraction": (1, 3)}  # factor, decimals
 
 
+@lru_cache(maxsize=256)
+def _load(folder: Path, experiment: str, written: int) -> results.Result:
+    # A page asks for hundreds of values of one file.
+    return results.load(folder, experiment)
+
+
 @dataclass(frozen=True)
 class Run:
     """The results files of `folder`: `run["composition:base/sugarcrepe/swap_obj/i2t/value"]`."""
@@ -31,7 +38,8 @@ class Run:
     def result(self, experiment: str) -> results.Result:
         """One results file; MissingResult names those that there are, ValueError one that cannot be read."""
         try:
-            return results.load(self.folder, experiment)
+            path = self.folder / f"{experiment}.json"
+            return _load(self.folder, experiment, path.stat().st_mtime_ns if path.is_file() else 0)
         except (ValueError, TypeError) as error:
             raise ValueError(f"{self.folder / experiment}.json is no results file: {error}") from None
 

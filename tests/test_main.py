@@ -21,11 +21,11 @@ def call(words: list[str], monkeypatch: pytest.MonkeyPatch) -> int:
     ("words", "says"),
     [
         (
-            ["notebook", "notebooks/03_gradients.py", "--out", "x.ipynb", "-p", "rum", "8"],
+            ["notebook", "notebooks/05_gradients.py", "--out", "x.ipynb", "-p", "rum", "8"],
             "no parameter 'rum'",
         ),
         (
-            ["notebook", "notebooks/03_gradients.py", "--out", "x.ipynb", "-p", "run=8"],
+            ["notebook", "notebooks/05_gradients.py", "--out", "x.ipynb", "-p", "run=8"],
             "a parameter is -p NAME VALUE",
         ),
         (["notebook", "nowhere.py", "--out", "x.ipynb"], "no notebook nowhere.py"),

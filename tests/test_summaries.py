@@ -36,7 +36,9 @@ def test_the_macro_average_is_that_of_the_columns_with_an_error_from_scenes() ->
             for metric in metrics
         ]
         crepe, itt, tot, text, image, group = (sum(column) / len(column) for column in columns)
-        assert found[arm]["value"] == pytest.approx((crepe + (itt + tot) / 2 + (text + image + group) / 3) / 3)
+        assert found[arm]["value"] == pytest.approx(
+            (crepe + (itt + tot) / 2 + (text + image + group) / 3) / 3
+        )
         # The columns are independent here: the variance of the macro is the sum of theirs, weights squared.
         weights = {"sugarcrepe": 1 / 3, "scpp": 1 / 6, "winoground": 1 / 9}
         variance = sum(
