@@ -5,6 +5,9 @@
 # pictures; where there are hard negatives, half of the pictures are those. AdamW, warm-up and cosine,
 # gradients clipped, the logit scale kept at 100 or below. These are the arms of your run; the reference run
 # has more.
+#
+# ```{stale}
+# ```
 
 # %% tags=["remove-cell"]
 import matplotlib.pyplot as plt

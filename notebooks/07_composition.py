@@ -6,6 +6,9 @@
 # This page has Table 2 of the paper in three blocks that share no cell: what its authors reported, the
 # reference run (all arms, several seeds), and your run (one seed). Every comparison is strict: a tie is
 # wrong.
+#
+# ```{stale}
+# ```
 
 # %% tags=["remove-cell"]
 import matplotlib.pyplot as plt

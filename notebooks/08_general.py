@@ -6,6 +6,9 @@
 # and what a linear classifier reads from frozen features of pictures, which objects a scene has and which
 # place it is. A tiny model of drawn scenes has no general representation in the paper's sense. What can be
 # asked of it is whether the training that gains in composition loses in these.
+#
+# ```{stale}
+# ```
 
 # %% tags=["remove-cell"]
 from pathlib import Path

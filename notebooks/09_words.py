@@ -9,8 +9,8 @@
 # kind; and at last colours, where concreteness differs and visibility does not.
 #
 # Every row of a figure is a difference of two arms, paired by seed: small dots are seeds, the bar is the 95 %
-# interval over them. Filled points were planned [before the run](../book/plan.md) and are tested below their
-# figures; open ones are exploratory, and of so many some exclude zero by chance.
+# interval over them. Filled points were planned [before the run](../book/plan.md) and are tested in the tables
+# of contrasts; open ones are exploratory, and of so many some exclude zero by chance.
 
 # %% tags=["remove-cell"]
 from itertools import product
@@ -144,8 +144,8 @@ forest(controls.MATCHED)
 # ## By kind
 #
 # An average hides who pays. Which kinds does each arm gain and lose against the plain continuation, which saw
-# the same pictures without hard negatives? Kinds are SugarCrepe's and ours (`replace_size`, `replace_place`,
-# `swap_rel`), the measure is I2T; `swap` trains on exchanged words. Colours are full at ten points.
+# as many pictures and no hard negatives? Kinds are SugarCrepe's and ours (`replace_size`, `replace_place`,
+# `swap_rel`), the measure is I2T; `swap` trains on exchanged words. A cell's colour is full at ten points.
 # Exploratory.
 
 # %% tags=["hide-input"]

@@ -120,7 +120,7 @@ def test_the_reference_run_says_how_it_was_made(project: Project) -> None:
     assert dict(cells(page.select_one("table.reference"))) == {
         "profile": "mini",
         "seeds": "7, 8, 11",
-        "hours in all": "4.50, without the stages that stood from before",
+        "hours of training": "3.0 on one core, 4 models a seed",
         "command of a seed": "slipform reference --profile mini --seed 7",
         "versions": "python 3.11.9, torch 2.4",
         "machine": "system Linux, cores 2",
@@ -129,15 +129,24 @@ def test_the_reference_run_says_how_it_was_made(project: Project) -> None:
     assert not page.select(".stale")
 
 
-def test_a_reference_run_by_older_code_is_marked(project: Project) -> None:
+@pytest.mark.parametrize("directive", ["reference", "stale"])
+def test_a_reference_run_by_older_code_is_marked(directive: str, project: Project) -> None:
     for index, seed in enumerate(SEEDS):
         write_seed(project, index, made(seed, OLD))
-    page, _ = project.build("```{reference}\n```")
+    page, _ = project.build(f"```{{{directive}}}\n```")
     (box,) = page.select(".admonition.stale")
     assert [p.text for p in box("p")[1:]] == [
         f"These results were made by an older version of the code (hash {OLD}, now {NOW}): "
         "make reference makes them again."
     ]
+
+
+@pytest.mark.parametrize("kind", ["project", "bare"])
+def test_a_page_that_is_up_to_date_or_has_no_reference_run_is_not_marked(
+    kind: str, request: pytest.FixtureRequest
+) -> None:
+    page, warnings = request.getfixturevalue(kind).build("```{stale}\n```")
+    assert warnings == "" and not page.select(".stale") and "eference" not in page.text
 
 
 def test_seeds_by_different_code_or_machines_are_told_apart(project: Project) -> None:

@@ -102,6 +102,8 @@ def test_words_of_the_world_have_the_concreteness_that_the_pipeline_reads() -> N
 def test_each_word_of_the_world_is_there_once_and_moods_media_and_verbs_show_nothing() -> None:
     found = words.world_words(60, Norms.load("brysbaert"))
     assert found["word"].is_unique
+    kinds = {"noun", "colour", "place", "size", "relation", "mood", "medium", "verb"}
+    assert set(found["kind"]) == kinds
     assert (found["kind"] == "noun").sum() == 60
     assert set(found[~found["visible"]]["kind"]) == {"mood", "medium", "verb"}
     assert set(found[~found["visible"]]["word"]) == words.invisible_words()
@@ -260,6 +262,7 @@ def test_table_1_has_rows_only_where_every_source_has_records() -> None:
     }
     stated = {label: said for label, (said, _) in rows.items() if said}
     assert list(stated.values()) == [("hc", "i2t"), ("hc", "t2i"), ("c < 3", "i2t"), ("c < 3", "t2i")]
+    assert not any(said for said, _ in concretebatch.table_1([judged(lc=(8, 3))], reported).values())
     counts = concretebatch.counts({"seeds": seeds, "yours": [judged(hc=(7, 0))]})
     assert counts["seeds"]["lc, abstract words"] == "8"
     assert counts["seeds"]["wo, any words, c < 3 alone"] == "2"

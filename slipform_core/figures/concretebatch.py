@@ -164,4 +164,4 @@ def telling(blind: Sequence[Mapping[str, Any]], count: int) -> "pandas.DataFrame
         columns[CHOICES[choice]] = pandas.Series(
             [f"{ngram} {signed(means[ngram])}" for ngram in order[:count]]
         )
-    return pandas.DataFrame(columns).fillna("–")
+    return pandas.DataFrame(columns).fillna("–").rename(index=lambda place: place + 1)

@@ -10,7 +10,7 @@ from typing import Any
 from sphinx.application import Sphinx
 
 from slipform_book.pages import copy_mathjax, finish
-from slipform_book.reference import Contrasts, Plan, ReferenceRun, SeedsRole
+from slipform_book.reference import Contrasts, Plan, ReferenceRun, SeedsRole, Stale
 from slipform_book.run import Provenance, Remake, ResultRole, Statistics
 from slipform_book.stated import Claims, NotRun, ReportedTable
 
@@ -27,6 +27,7 @@ DIRECTIVES = {
     "reference": ReferenceRun,
     "remake": Remake,
     "reported": ReportedTable,
+    "stale": Stale,
     "statistics": Statistics,
 }
 

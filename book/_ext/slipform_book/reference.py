@@ -86,17 +86,29 @@ class ReferenceRun(FromResults):
             return [none_of(profile)]
         made = how_made(reference)
         codes = {seed: of.code for seed, of in made.items()}
-        hours = sum(of.seconds for of in made.values()) / 3600
+        runs = reference.runs.values()
+        seconds = sum(log["seconds"] for run in runs for log in run.result("training").values.values())
         rows = [
             ["profile", profile],
             ["seeds", joined(made)],
-            ["hours in all", f"{hours:.2f}, without the stages that stood from before"],
+            ["hours of training", f"{seconds / 3600:.1f} on one core, {len(reference.arms)} models a seed"],
             ["command of a seed", [nodes.literal("", made[reference.seeds[0]].command)]],
             ["versions", by_value({seed: listed(of.versions) for seed, of in made.items()})],
             ["machine", by_value({seed: listed(of.machine) for seed, of in made.items()})],
             ["code", by_value(codes)],
         ]
         return [*stale(profile, codes), table("ledger reference", {"What": 24, "How": 76}, rows)]
+
+
+class Stale(FromResults):
+    """A box where the reference run was made by other code than there is now; else nothing."""
+
+    def shown(self) -> list[nodes.Node]:
+        profile = self.open_run().profile
+        reference = comparisons.open_reference(self.config.slipform_reference, profile)
+        if reference is None:
+            return []
+        return stale(profile, {seed: of.code for seed, of in how_made(reference).items()})
 
 
 class SeedsRole(SphinxRole):
