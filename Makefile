@@ -51,6 +51,7 @@ SOURCES  := $(wildcard notebooks/[0-9]*.py)
 EXECUTED := $(SOURCES:notebooks/%.py=$(FOLDER)/notebooks/%.ipynb)
 HTML     := $(FOLDER)/html/index.html
 SEEDS    := $(wildcard results/$(PROFILE)/seed-*/*.json)
+STATED   := $(wildcard book/plan.yml book/reported.yml)
 CODE     := $(shell find slipform_core -type f -not -name '*.pyc')
 PAGES    := _config.yml $(shell find book -type f -not -name '*.pyc')
 
@@ -99,9 +100,9 @@ reference: $(READY)
 
 notebooks: $(EXECUTED)
 
-$(FOLDER)/notebooks/%.ipynb: notebooks/%.py $(RESULTS) $(SEEDS)
-	@$(BIN)/slipform notebook $< --out $@ $(addprefix --needs ,$(FOLDER)/results $(wildcard results/$(PROFILE))) \
-		-p run $(FOLDER)
+$(FOLDER)/notebooks/%.ipynb: notebooks/%.py $(RESULTS) $(SEEDS) $(STATED)
+	@$(BIN)/slipform notebook $< --out $@ -p run $(FOLDER) \
+		$(addprefix --needs ,$(FOLDER)/results $(wildcard results/$(PROFILE)) $(STATED))
 
 book: $(HTML)
 

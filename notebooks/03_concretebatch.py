@@ -10,6 +10,9 @@
 # The paper's judges are large models of photographs and of text: PE-Core-L-14-336 (CLIPScore), DINOv2
 # (DINOScore) and RoBERTa-large (BERTScore). They know nothing of a tiny drawn world.
 # ```
+#
+# ```{stale}
+# ```
 
 # %% tags=["remove-cell"]
 from pathlib import Path
@@ -72,14 +75,14 @@ concretebatch.counts(values("judged"))
 #
 # ### Easy or hard?
 #
-# A secondary summary of the paper calls concrete negatives harder, and reports the highest I2T accuracy for
-# them. But that accuracy is the *judge's*: how often it tells a caption from its rewrite at the right
-# picture. A high one says that the difference is plain to see, and the negative **easy**. The hard ones are
-# those that the judge gets wrong: to a model that looks like the judge, the rewrite is as good a caption as
-# the true one. "Visually distinct" is a fair name for a high I2T accuracy. It may well be what makes a
-# negative useful, for what is seen can be learnt; but useful and hard are two questions, and this page
-# answers the second. The first takes [training](07_composition). The [ledger](../book/claims.md) has the
-# statement with its check.
+# A secondary summary of the paper calls concrete negatives harder, and the reported I2T accuracy is higher
+# for them than for words with $c < 3$. But that accuracy is the *judge's*: how often it tells a caption
+# from its rewrite at the right picture. A high one says that the difference is plain to see, and the
+# negative **easy**. The hard ones are those that the judge gets wrong: to a model that looks like the
+# judge, the rewrite is as good a caption as the true one. "Visually distinct" is a fair name for a high I2T
+# accuracy. It may well be what makes a negative useful, for what is seen can be learnt; but useful and hard
+# are two questions, and this page answers the second. The first takes [training](07_composition). The
+# [ledger](../book/claims.md) has the statement with its check.
 #
 # ## Figure 5
 #

@@ -15,6 +15,9 @@
 # says whether *raters* call a word concrete, while the renderer decides what is seen. That concreteness
 # *causes* visible change is a question for photographs, which this world cannot answer.
 # :::
+#
+# ```{stale}
+# ```
 
 # %% tags=["remove-cell"]
 import matplotlib.pyplot as plt

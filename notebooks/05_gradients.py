@@ -15,6 +15,9 @@
 # A margin of $\ln k$ is exactly $k$ copies of the hard negative. A share of .20 becomes .033, .084, .405 and
 # .649 under margins of −2, −1, +1 and +2. So for a noun, whose margin is near +2, Cement counts the hard
 # negative about seven times. Its share falls with the batch all the same, from higher up.
+#
+# ```{stale}
+# ```
 
 # %% tags=["remove-cell"]
 import matplotlib.pyplot as plt

@@ -9,8 +9,11 @@
 # kind; and at last colours, where concreteness differs and visibility does not.
 #
 # Every row of a figure is a difference of two arms, paired by seed: small dots are seeds, the bar is the 95 %
-# interval over them. Filled points were planned [before the run](../book/plan.md) and are tested in the tables
-# of contrasts; open ones are exploratory, and of so many some exclude zero by chance.
+# interval over them. Filled points were planned [before the run](../book/plan.md) and are tested in tables of
+# contrasts; open ones are exploratory, and of so many some exclude zero by chance.
+#
+# ```{stale}
+# ```
 
 # %% tags=["remove-cell"]
 from itertools import product

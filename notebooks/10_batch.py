@@ -6,6 +6,9 @@
 # its caption adds that a smaller batch degrades performance, which only arms that were trained with several
 # batches can say. So here are both: the share, and the scores. Then the margin's own two constants: how much
 # hangs on where it turns, and how steeply?
+#
+# ```{stale}
+# ```
 
 # %% tags=["remove-cell"]
 from pathlib import Path

@@ -18,50 +18,30 @@ from slipform_core.results import Result
 SETTINGS = {"low": -2.0, "high": 2.0, "midpoint": 4.0, "width": 0.15}
 
 
+WORDS = {
+    "dog": (4.85, "NOUN"),
+    "small": (3.2, "ADJ"),
+    "red": (4.24, "ADJ"),
+    "blue": (3.76, "ADJ"),
+    "under": (3.45, "ADP"),
+    "strange": (2.0, "ADJ"),
+    "picture": (4.52, "NOUN"),
+}
+
+
 def columns(scenes: int, each: int, seed: int) -> dict[str, list]:
     """A survey in which gaps rise with c by 0.1 a point, and more for words of the part of speech NOUN."""
     rng = np.random.default_rng(seed)
-    vocabulary = {
-        "dog": 4.85,
-        "small": 3.2,
-        "red": 4.24,
-        "blue": 3.76,
-        "under": 3.45,
-        "strange": 2.0,
-        "picture": 4.52,
-    }
-    pos = {
-        "dog": "NOUN",
-        "small": "ADJ",
-        "red": "ADJ",
-        "blue": "ADJ",
-        "under": "ADP",
-        "strange": "ADJ",
-        "picture": "NOUN",
-    }
-    word = [str(one) for one in rng.choice(list(vocabulary), scenes * each)]
-    c = np.array([vocabulary[one] for one in word])
-    count = len(word)
-    similarity = rng.uniform(0.5, 1, count)
-    noun = np.array([pos[one] == "NOUN" for one in word])
-    scene = np.repeat(np.arange(scenes), each)
-    gap = 0.1 * c - 0.4 + 0.2 * noun + rng.normal(0, 0.02, scenes)[scene] + rng.normal(0, 0.05, count)
-    return {
-        "word": word,
-        "lemma": word,
-        "role": ["object"] * count,
-        "pos": [pos[one] for one in word],
-        "concreteness": c.tolist(),
-        "scene": scene.tolist(),
-        "length": rng.integers(8, 19, count).tolist(),
-        "text_similarity": similarity.tolist(),
-        "image_similarity": rng.uniform(0.5, 1, count).tolist(),
-        "own": rng.uniform(0, 1, count).tolist(),
-        "edited": rng.uniform(0, 1, count).tolist(),
-        "gap_i2t": gap.tolist(),
-        "gap_t2i": (-gap).tolist(),
-        "frequency": rng.integers(0, 900, count).tolist(),
-    }
+    word = [str(one) for one in rng.choice(list(WORDS), scenes * each)]
+    c, pos = (np.array(side) for side in zip(*(WORDS[one] for one in word), strict=True))
+    scene, count = np.repeat(np.arange(scenes), each), len(word)
+    gap = 0.1 * c - 0.4 + 0.2 * (pos == "NOUN") + rng.normal(0, 0.02, scenes)[scene]
+    gap += rng.normal(0, 0.05, count)
+    numbers = {name: rng.uniform(0.5, 1, count) for name in ("text_similarity", "image_similarity")}
+    numbers |= {name: rng.uniform(0, 1, count) for name in ("own", "edited")}
+    numbers |= {"concreteness": c, "scene": scene, "gap_i2t": gap, "gap_t2i": -gap, "pos": pos}
+    numbers |= {"length": rng.integers(8, 19, count), "frequency": rng.integers(0, 900, count)}
+    return {"word": word} | {name: values.tolist() for name, values in numbers.items()}
 
 
 def run(seed: int, scale: float, scenes: int = 60) -> SimpleNamespace:

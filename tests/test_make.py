@@ -20,6 +20,7 @@ TOUCHED = (
     "notebooks/params/arms/paper.yml",
     "slipform_core/loss/a.py",
     "results/mini/seed-1/words.json",
+    "book/plan.yml",
 )
 
 SLIPFORM = """#!/bin/sh
@@ -52,7 +53,6 @@ class House:
         for name in TOUCHED:
             (folder / name).parent.mkdir(parents=True, exist_ok=True)
             (folder / name).touch()
-        (folder / "book").mkdir()
         (folder / "book/index.md").touch()
         stubs = {
             "slipform": SLIPFORM,
@@ -104,9 +104,9 @@ def test_make_sets_up_runs_executes_and_builds_in_this_order(built: House) -> No
     assert log[:2] == ["setup", "setup"]
     assert log[2] == "run|--profile|mini|--settings||--run|mini|--jobs|3|threads=1"
     assert [line.split("|")[1] for line in log[3:-1]] == [f"notebooks/{name}.py" for name in CHAPTERS]
-    assert log[3].endswith(
-        "--needs|build/runs/mini/results|--needs|results/mini|-p|run|build/runs/mini|threads=1"
-    )
+    needs = ["build/runs/mini/results", "results/mini", "book/plan.yml"]
+    assert log[3].endswith("".join(f"|--needs|{path}" for path in needs) + "|threads=1")
+    assert "|-p|run|build/runs/mini|" in log[3]
     assert log[-1].endswith("run=build/runs/mini again=make")
     assert (built.folder / HTML).read_text().split() == [f"{name}.ipynb" for name in CHAPTERS]
 
@@ -144,6 +144,7 @@ def test_before_make_there_is_something_to_do_and_n_says_what(house: House) -> N
         ("notebooks/params/arms/paper.yml", ["run", "notebook", "build"]),
         ("slipform_core/loss/a.py", ["run", "notebook", "build"]),
         ("results/mini/seed-1/words.json", ["notebook", "build"]),
+        ("book/plan.yml", ["notebook", "build"]),
         (f"notebooks/{CHAPTERS[-1]}.py", ["notebook", "build"]),
         ("book/index.md", ["build"]),
         ("_config.yml", ["build"]),
