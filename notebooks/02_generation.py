@@ -64,9 +64,17 @@ plt.show()
 # one. What changed is marked, with its concreteness below.
 
 # %% tags=["hide-input"]
-negatives = tables.open_run(run).result("negatives")
-folder = negatives[f"{choose}/folder"]
-HTML(figures.negative_pairs(islice(read_samples(Path(folder)), examples)))
+negatives = tables.open_run(run).result("negatives").values
+
+
+def pairs(choice, count):
+    if choice not in negatives:
+        return HTML(f"<p>No arm of this run has negatives of the choice <code>{choice}</code>.</p>")
+    samples = read_samples(Path(negatives[choice]["folder"]))
+    return HTML(figures.negative_pairs(islice(samples, count)))
+
+
+pairs(choose, examples)
 
 # %% [markdown]
 # ```{remake}
@@ -76,7 +84,7 @@ HTML(figures.negative_pairs(islice(read_samples(Path(folder)), examples)))
 # be learnt at all; their $c$ is the mean of the two words' (our choice).
 
 # %% tags=["hide-input"]
-HTML(figures.negative_pairs(islice(read_samples(Path(negatives["swap/folder"])), 4)))
+pairs("swap", 4)
 
 # %% [markdown]
 # ```{remake}
@@ -101,7 +109,7 @@ HTML(figures.negative_pairs(islice(read_samples(Path(negatives["swap/folder"])),
 # %% tags=["hide-input"]
 counts = {
     name: {"captions": made["captions"], "kept": made["kept"]} | made["rejected"]
-    for name, made in negatives.values.items()
+    for name, made in negatives.items()
 }
 tables.shown(pd.DataFrame(counts).T.fillna(0))
 
@@ -109,9 +117,7 @@ tables.shown(pd.DataFrame(counts).T.fillna(0))
 # Which words were changed:
 
 # %% tags=["hide-input"]
-chosen = {
-    (name, role): made["roles"][role] for name, made in negatives.values.items() for role in made["roles"]
-}
+chosen = {(name, role): made["roles"][role] for name, made in negatives.items() for role in made["roles"]}
 table = pd.DataFrame(chosen).T.reindex(columns=["count", "mean", "concrete"])
 table.columns = ["records", "mean c", "share with c ≥ 4"]
 tables.shown(table, 2)

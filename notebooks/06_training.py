@@ -36,7 +36,7 @@ rows = {
     for arm, log in training.items()
 }
 columns = ["steps", "pictures seen", "seconds", "loss", "share", "scale"]
-tables.shown(pd.DataFrame(rows).T[columns])
+tables.shown(pd.DataFrame(rows).T.reindex(columns=columns))
 
 # %% [markdown]
 # Loss, share and scale are means of the last 50 steps.

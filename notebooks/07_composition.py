@@ -84,8 +84,10 @@ arms.run_table(scores, outcomes, arms.TABLE_2, rng=rng)
 
 # %% tags=["hide-input"]
 measures = {"macro": "macro"} | {kind: f"sugarcrepe/{kind}/i2t" for kind in kinds}
-within = {name: comparisons.in_run(mine, left, right, of, rng=rng) for name, of in measures.items()}
-table = pd.DataFrame({"your run": {name: arms.spread(of, "+z.1f") for name, of in within.items()}})
+table = pd.DataFrame(index=list(measures))
+if {left, right} <= set(scores.values):
+    within = {name: comparisons.in_run(mine, left, right, of, rng=rng) for name, of in measures.items()}
+    table["your run"] = {name: arms.spread(of, "+z.1f") for name, of in within.items()}
 if seeds:
     apart = {name: seeds.difference(left, right, of).estimate for name, of in measures.items()}
     table["reference run"] = {name: arms.spread(of, "+z.1f") for name, of in apart.items()}

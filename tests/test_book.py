@@ -6,7 +6,9 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 from made_up_reference import make_up
@@ -148,6 +150,36 @@ def test_each_figure_says_how_to_make_it_again(html: Path) -> None:
     text = re.sub("<[^>]*>", "", (html / "notebooks/05_gradients.html").read_text())
     assert "slipform notebook notebooks/05_gradients.py" in text
     assert "make RUN=tiny PROFILE=smoke" in text
+
+
+def test_a_run_of_plain_pairs_alone_has_its_book(folder: Path, tmp_path: Path) -> None:
+    """Whoever trains other arms, here none with negatives, and has no reference run, can read on."""
+    copy = shutil.copytree(
+        folder, tmp_path / "project", ignore=shutil.ignore_patterns("html", "notebooks", "results")
+    )
+    shutil.copytree(folder / "notebooks", copy / "notebooks")
+    target = copy / "build/runs/tiny/results/smoke"
+    for path in (folder / "build/runs/tiny/results/smoke").iterdir():
+        result = results.load(path.parent, path.stem)
+        results.write(target, replace(result, values=without_negatives(path.stem, dict(result.values))))
+    done = make(copy)
+    assert done.returncode == 0, done.stderr
+    text = (copy / "build/runs/tiny/html/notebooks/07_composition.html").read_text()
+    assert "this run does not train hc_cement" in text and "No reference run of profile smoke" in text
+
+
+def without_negatives(name: str, values: dict[str, Any]) -> dict[str, Any]:
+    """The values of a results file as a run with the arm `plain` alone has them."""
+    arms = ("base", "plain")
+    if name in ("negatives", "judged"):
+        return {}
+    if name in ("training", "composition"):
+        return {arm: values[arm] for arm in arms}
+    parts = {"blind": ("negatives", {}), "gradients": ("shares", {}), "outcomes": ("arms", None)}
+    if name in parts:
+        part, kept = parts[name]
+        values[part] = {arm: values[part][arm] for arm in arms} if kept is None else kept
+    return values
 
 
 def test_a_missing_number_stops_the_build(folder: Path, tmp_path: Path) -> None:

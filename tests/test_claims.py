@@ -160,6 +160,19 @@ def test_a_folder_is_read_file_by_file_and_an_id_is_there_once(tmp_path: Path) -
         claims.load(tmp_path / "ledger")
 
 
+def test_what_this_run_did_not_make_decides_nothing_and_what_the_reference_lacks_is_an_error() -> None:
+    class Nothing(dict):
+        def __missing__(self, reference: str) -> None:
+            raise results.MissingResult(f"no {reference}")
+
+    claim = next(claim for claim in CLAIMS.values() if claim.check.name == "share_falls")
+    outcome = claims.judge(claim, claims.Evidence(Nothing(), None))
+    assert (outcome.verdict, outcome.ours) == ("not testable at this scale", "not measured in this run")
+    reference = comparisons.Reference({1: Nothing(), 2: Nothing()})
+    with pytest.raises(results.MissingResult, match="gradients:shares"):
+        claims.judge(claim, claims.Evidence(Nothing(), reference))
+
+
 def test_a_run_gives_values_by_reference_and_names_what_it_has(tmp_path: Path) -> None:
     with pytest.raises(results.MissingResult, match="it holds: none"):
         tables.open_run(tmp_path)

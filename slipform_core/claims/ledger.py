@@ -14,9 +14,10 @@ from typing import Any, Literal
 import yaml
 from pydantic import BaseModel, ConfigDict, Field
 
-from slipform_core import comparisons, tables
+from slipform_core import comparisons, results, tables
 
 from . import algebra, arithmetic, measured, words
+from .measured import THIS_RUN, UNDECIDED
 from .outcome import Evidence, Outcome
 
 GIVEN: dict[str, Callable[..., Outcome]] = {**arithmetic.CHECKS, **algebra.CHECKS, **words.CHECKS}
@@ -63,11 +64,20 @@ def load(path: Path) -> list[Claim]:
 
 
 def judge(claim: Claim, evidence: Evidence) -> Outcome:
-    """The claim's verdict; MissingResult where its check needs a value that the results lack."""
+    """The claim's verdict.
+
+    Raises MissingResult where the reference run lacks a value that the check needs. A run alone may have been
+    made without such arms: then nothing is decided.
+    """
     check = claim.check
-    if check.name in MEASURED:
+    if check.name not in MEASURED:
+        return GIVEN[check.name](**check.arguments)
+    try:
         return MEASURED[check.name](evidence, **check.arguments)
-    return GIVEN[check.name](**check.arguments)
+    except results.MissingResult:
+        if evidence.reference is not None:
+            raise
+        return Outcome(verdict=UNDECIDED, ours="not measured in this run", basis=THIS_RUN)
 
 
 class _Beside:

@@ -31,7 +31,10 @@ class Results(Protocol):
 
 
 def shares_in_run(run: Results, negatives: str) -> "Curves":
-    """Each loss's share of the hard negative, with an interval over the batches that one run drew."""
+    """Each loss's share of the hard negative, with an interval over the batches that one run drew.
+
+    Nothing where the run made no such negatives.
+    """
     return {
         loss: _curve(
             {
@@ -43,7 +46,7 @@ def shares_in_run(run: Results, negatives: str) -> "Curves":
                 for size, share in by_size.items()
             }
         )
-        for loss, by_size in run[f"gradients:shares/{negatives}"].items()
+        for loss, by_size in run["gradients:shares"].get(negatives, {}).items()
     }
 
 

@@ -12,17 +12,28 @@ from slipform_core import tables
 
 
 class ResultRole(SphinxRole):
-    """{result}`composition:base/swap_obj/i2t/value|.2f` is that number of this run, in that format."""
+    """{result}`composition:base/macro/value|.2f` is that number of this run, in that format.
+
+    An arm that this run does not train, though its parameters have it, is a dash.
+    """
 
     def run(self) -> tuple[list[nodes.Node], list[nodes.system_message]]:
         reference, _, form = self.text.partition("|")
         try:
-            text = format(tables.open_run(self.config.slipform_run)[reference], form)
+            text, shown = self._read(reference, form)
         except WRONG as error:
             return [], [self.inliner.reporter.error(f"result {self.text!r}: {error}", line=self.lineno)]
-        experiment, _, path = reference.partition(":")
-        shown = f"{experiment}.json: {path.replace('/', ' / ')}"
         return [nodes.abbreviation("", text, explanation=shown, classes=["result"])], []
+
+    def _read(self, reference: str, form: str) -> tuple[str, str]:
+        """The number and where it is from."""
+        run = tables.open_run(self.config.slipform_run)
+        experiment, _, path = reference.partition(":")
+        arm = path.partition("/")[0]
+        result = run.result(experiment)
+        if arm not in result.values and arm in result.made.get("config", {}).get("arms", {}):
+            return tables.NONE, f"this run does not train {arm}"
+        return format(run[reference], form), f"{experiment}.json: {path.replace('/', ' / ')}"
 
 
 class Remake(SphinxDirective):
