@@ -75,7 +75,11 @@ class Reference:
 
     @classmethod
     def open(cls, root: Path | str, profile: str) -> "Reference":
-        """The seeds under `<root>/<profile>`; MissingResult where there are fewer than two."""
+        """The seeds under `<root>/<profile>`.
+
+        MissingResult where there are fewer than two, or not yet all that its experiment names: what a plan
+        fixed beforehand is looked at when it is whole.
+        """
         names = {path: path.name.removeprefix("seed-") for path in Path(root, profile).glob("seed-*")}
         folders = {int(name): path for path, name in names.items() if name.isdigit()}
         runs = {seed: Run(folders[seed]) for seed in sorted(folders)}
@@ -83,6 +87,12 @@ class Reference:
             raise results.MissingResult(
                 f"{root}/{profile} holds {len(runs)} seeds of a reference run, two or more are needed: "
                 "make reference"
+            )
+        config = next(iter(runs.values())).result("composition").made.get("config", {})
+        planned = config.get("reference", {}).get("seeds", [])
+        if lacking := [str(seed) for seed in planned if seed not in runs]:
+            raise results.MissingResult(
+                f"{root}/{profile} lacks the seeds {', '.join(lacking)}: make reference"
             )
         return cls(runs)
 

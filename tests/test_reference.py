@@ -1,6 +1,7 @@
 """The reference run: seed by seed, resumed, made again when something changed; and what is read from it."""
 
 import json
+import shutil
 from pathlib import Path
 
 import numpy as np
@@ -183,6 +184,15 @@ def test_gains_by_word_are_those_of_the_items_that_change_it(found: Reference) -
         left, right = (sum(read.right(arm, measure)[row] for row in rows) for arm in ("hc", "plain"))
         assert gains["red"][place] == pytest.approx((left - right) / len(rows))
     assert np.isnan(gains["green"]).all()
+
+
+def test_a_reference_run_is_looked_at_when_it_is_whole(home: Path, tmp_path: Path) -> None:
+    shutil.copytree(home / "results/smoke", tmp_path / "smoke")
+    (tmp_path / "smoke/seed-7").rename(tmp_path / "smoke/seed-8")
+    with pytest.raises(results.MissingResult, match="lacks the seeds 7: make reference"):
+        Reference.open(tmp_path, "smoke")
+    shutil.copytree(tmp_path / "smoke/seed-8", tmp_path / "smoke/seed-7")
+    assert Reference.open(tmp_path, "smoke").seeds == [6, 7, 8]
 
 
 def test_no_reference_run_is_none_or_an_error_that_says_what_to_do(tmp_path: Path) -> None:
