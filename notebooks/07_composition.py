@@ -162,9 +162,8 @@ arms.run_table(scores, outcomes, arms.subsets(scores, "sugarcrepe", "group"), rn
 # guessing gives a quarter for text and image, a sixth for group. Your run:
 
 # %% tags=["hide-input"]
-detail = arms.subsets(scores, "scpp", "itt", "tot") | arms.subsets(
-    scores, "winoground", "text", "image", "group"
-)
+exchanged = arms.subsets(scores, "winoground", "text", "image", "group")
+detail = arms.subsets(scores, "scpp", "itt", "tot") | exchanged
 guessing = [f"{100 * arms.CHANCE[name.split()[-1]]:.1f}" for name in detail]
 arms.run_table(scores, outcomes, detail, rng=rng).T.assign(guessing=guessing)
 

@@ -209,9 +209,8 @@ def test_a_scatter_has_each_word_near_its_margin_in_its_colour() -> None:
 
 RUNS = [
     {
-        "gradients:shares/hc": {
-            "info_nce": {"32": {"mean": share, "stderr": 0.01}, "8": {"mean": 0.6, "stderr": 0.02}}
-        },
+        "gradients:shares/hc": shares,
+        "gradients:shares": {"hc": shares},
         "training:a/pictures": 960,
         "training:a/steps": 30,
         "training:a_half/pictures": 960,
@@ -220,6 +219,7 @@ RUNS = [
         "composition:a_half/macro/value": score - 0.1,
     }
     for share, score in ((0.2, 0.7), (0.3, 0.8), (0.4, 0.75))
+    for shares in [{"info_nce": {"32": {"mean": share, "stderr": 0.01}, "8": {"mean": 0.6, "stderr": 0.02}}}]
 ]
 
 
@@ -231,6 +231,10 @@ def test_shares_are_over_batches_in_a_run_and_over_seeds_in_several() -> None:
     half = t.ppf(0.975, 2) * 0.1 / 3**0.5
     assert list(several.loc[32]) == pytest.approx([0.3, 0.3 - half, 0.3 + half])
     assert list(several.loc[8]) == pytest.approx([0.6, 0.6, 0.6])
+
+
+def test_a_run_without_such_negatives_has_no_shares() -> None:
+    assert batch.shares_in_run(RUNS[0], "swap") == {}
 
 
 def test_scores_are_in_percent_at_the_pictures_of_a_step() -> None:
