@@ -11,7 +11,8 @@ import os
 import re
 import sys
 import tempfile
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -132,13 +133,26 @@ def _execute(source: Any, notebook: Path, out: Path, values: Mapping[str, Any]) 
     raise NotebookError(f"{notebook} failed: {first} (see {failed})")
 
 
+@contextmanager
+def _environment() -> Iterator[None]:
+    """The kernel's environment is that of this process, for as long as the kernel runs."""
+    before = {name: os.environ.get(name) for name in ENVIRONMENT}
+    os.environ |= ENVIRONMENT
+    try:
+        yield
+    finally:
+        for name, value in before.items():
+            del os.environ[name]
+            if value is not None:
+                os.environ[name] = value
+
+
 def _papermill(source: Any, out: Path, values: Mapping[str, Any]) -> None:
     import papermill
     from traitlets.config import Config
 
-    os.environ |= ENVIRONMENT
     # Sockets in a folder of its own: no port, and no file, for two starting kernels to fight over.
-    with tempfile.TemporaryDirectory() as sockets:
+    with _environment(), tempfile.TemporaryDirectory() as sockets:
         executed = papermill.execute_notebook(
             source,
             out,

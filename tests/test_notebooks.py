@@ -79,7 +79,9 @@ def test_a_bogus_kernelspec_runs_and_only_a_change_runs_again(tmp_path: Path) ->
     header = "# ---\n# jupyter:\n#   kernelspec:\n#     name: no-such-kernel\n# ---\n"
     path, out, need = write(tmp_path, header + PARAMETERS), tmp_path / "out.ipynb", tmp_path / "need.json"
     need.write_text("1")
+    environment = dict(os.environ)
     assert notebooks.run(path, out, {}, [need])
+    assert dict(os.environ) == environment
 
     made = out.read_bytes()
     os.utime(out, (1, 1))
