@@ -40,7 +40,7 @@ seeds = comparisons.open_reference(reference, mine.profile)
 sources = survey.sources(seeds, mine)
 frames = {source: survey.survey(runs) for source, runs in sources.items()}
 rng = np.random.default_rng(0)
-missing = HTML(f"<p>No reference run of profile {mine.profile}: <code>make reference</code>.</p>")
+missing = HTML(figures.no_reference(mine.profile))
 
 # %% [markdown]
 # ## Figure 4

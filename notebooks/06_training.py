@@ -109,7 +109,7 @@ if seeds:
     axes.set_title(f"Last steps (reference run, {len(seeds.seeds)} seeds)")
     plt.show()
 else:
-    display(HTML(f"<p>No reference run of profile {mine.profile}: <code>make reference</code>.</p>"))
+    display(HTML(figures.no_reference(mine.profile)))
 
 # %% [markdown]
 # ```{remake}

@@ -34,7 +34,7 @@ mine = tables.open_run(run)
 scores, outcomes = mine.result("composition"), Outcomes(mine.result("outcomes").values)
 seeds = comparisons.open_reference(reference, mine.profile)
 files = [of.result("composition") for of in seeds.runs.values()] if seeds else []
-missing = HTML(f"<p>No reference run of profile {mine.profile}: <code>make reference</code>.</p>")
+missing = HTML(figures.no_reference(mine.profile))
 kinds = arms.subsets(scores, "sugarcrepe", metric)
 rng = np.random.default_rng(0)
 

@@ -30,7 +30,7 @@ named = ["hc_info_nce", "lc_info_nce", "wo_info_nce", "hc_cement", "swap_info_nc
 mine = tables.open_run(run)
 seeds = comparisons.open_reference(reference, mine.profile)
 files = [of.result("composition") for of in seeds.runs.values()] if seeds else []
-missing = HTML(f"<p>No reference run of profile {mine.profile}: <code>make reference</code>.</p>")
+missing = HTML(figures.no_reference(mine.profile))
 general = {
     "T2I R@1": ["retrieval/world/t2i_r1"],
     "I2T R@1": ["retrieval/world/i2t_r1"],

@@ -29,7 +29,7 @@ plan = "book/plan.yml"
 # %% tags=["hide-input"]
 mine = tables.open_run(run)
 several = comparisons.open_reference(reference, mine.profile)
-planned = {one for family in comparisons.load_plan(Path(plan)).values() for one in family.triples.values()}
+planned = comparisons.planned(Path(plan))
 if several:
     source = f"reference run of {mine.profile}, {len(several.seeds)} seeds"
 else:

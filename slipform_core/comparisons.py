@@ -58,6 +58,11 @@ def load_plan(path: Path) -> dict[str, Family]:
     return {name: Family(**fields) for name, fields in yaml.safe_load(path.read_text()).items()}
 
 
+def planned(path: Path) -> set[tuple[str, str, str]]:
+    """Every (left, right, measure) of an analysis plan."""
+    return {triple for family in load_plan(path).values() for triple in family.triples.values()}
+
+
 @dataclass(frozen=True)
 class Difference:
     """Left minus right: the mean and its interval over seeds, each seed's value, and p against none."""

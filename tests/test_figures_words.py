@@ -11,7 +11,7 @@ from matplotlib.colors import to_rgb
 
 from slipform_core import figures, statistics
 from slipform_core.concreteness import Norms, extract_keywords_batch
-from slipform_core.figures import concretebatch, regressions, survey, words
+from slipform_core.figures import concretebatch, effects, regressions, survey, words
 from slipform_core.loss.margins import fermi_dirac_margin
 from slipform_core.results import Result
 
@@ -156,7 +156,7 @@ def test_correlations_are_scipys_and_their_map_has_each_pair_twice() -> None:
         assert estimate.low < estimate.value < estimate.high
     axes = survey.correlation_map(found, names, "a run").axes[0]
     shown = [text.get_text() for text in axes.texts]
-    assert sorted(filter(None, shown)) == sorted(2 * [survey.signed(of.value) for of in found.values()])
+    assert sorted(filter(None, shown)) == sorted(2 * [effects.signed(of.value, 2) for of in found.values()])
     table = survey.correlation_table({"a run": found}, names)
     assert table["a run"]["c, own"] == survey.spread(found["own", "concreteness"])
 

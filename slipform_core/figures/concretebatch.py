@@ -7,7 +7,7 @@ import numpy as np
 
 from slipform_core import statistics
 from slipform_core.figures.arms import Look, intervals
-from slipform_core.figures.survey import signed
+from slipform_core.figures.effects import signed
 from slipform_core.figures.theme import COLOURS, INK
 from slipform_core.statistics import Estimate
 
@@ -162,6 +162,6 @@ def telling(blind: Sequence[Mapping[str, Any]], count: int) -> "pandas.DataFrame
         means = {ngram: float(np.mean(of)) for ngram, of in weights.items()}
         order = sorted(means, key=lambda ngram: (-len(weights[ngram]), -abs(means[ngram])))
         columns[CHOICES[choice]] = pandas.Series(
-            [f"{ngram} {signed(means[ngram])}" for ngram in order[:count]]
+            [f"{ngram} {signed(means[ngram], 2)}" for ngram in order[:count]]
         )
     return pandas.DataFrame(columns).fillna("–").rename(index=lambda place: place + 1)

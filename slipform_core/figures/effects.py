@@ -84,9 +84,14 @@ def effects(
     }
 
 
+def signed(value: float, decimals: int) -> str:
+    """A number with its sign, a true minus; what rounds to zero is positive."""
+    return f"{value:+z.{decimals}f}".replace("-", "−")
+
+
 def points(fraction: float, decimals: int = 1) -> str:
     """A difference of fractions in percent points, with its sign."""
-    return f"{100 * fraction:+z.{decimals}f}".replace("-", "−")
+    return signed(100 * fraction, decimals)
 
 
 def forest(found: Effects, *, what: str, source: str) -> "Figure":

@@ -4,11 +4,11 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
-from scipy.special import expit
 
 from slipform_core import statistics
 from slipform_core.figures.effects import Effect, over
 from slipform_core.figures.theme import INK
+from slipform_core.figures.words import margin
 from slipform_core.statistics import Fit
 
 if TYPE_CHECKING:
@@ -20,13 +20,9 @@ APART = 0.05  # logits between words of the same margin, so that both are seen
 Colour = tuple[int, int, int]
 
 
-def margins(
-    concreteness: Mapping[str, float], *, low: float, high: float, midpoint: float, width: float
-) -> dict[str, float]:
-    """Cement's margin of each word, in logits, by its concreteness of 1..5."""
-    return {
-        word: float(low + (high - low) * expit((c - midpoint) / width)) for word, c in concreteness.items()
-    }
+def margins(concreteness: Mapping[str, float], **settings: float) -> dict[str, float]:
+    """Cement's margin of each word, in logits, by its concreteness of 1..5; settings: those of `margin`."""
+    return {word: float(margin(c, **settings)) for word, c in concreteness.items()}
 
 
 def gains(

@@ -30,6 +30,11 @@ def marked_caption(caption: str, keywords: "Sequence[Keyword]") -> str:
     return f'<p class="marked-caption">{"".join(parts)}{html.escape(caption[end:])}</p><p>{roles}</p>'
 
 
+def no_reference(profile: str) -> str:
+    """What a page says where the reference run would be, as HTML."""
+    return f"<p>No reference run of profile {profile}: <code>make reference</code>.</p>"
+
+
 def negative_pairs(samples: "Iterable[Sample]") -> str:
     """Hard negatives as HTML: each picture and caption beside the edited ones, with what changed marked."""
     pairs = []

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.random import Generator
 
 from slipform_core import statistics
-from slipform_core.figures.effects import Effect, cells
+from slipform_core.figures.effects import Effect, cells, signed
 from slipform_core.figures.theme import PAPER, palette
 from slipform_core.figures.words import invisible_words
 from slipform_core.results import Result
@@ -148,7 +148,7 @@ def correlation_map(
     pairs = found | {(other, one): value for (one, other), value in found.items()}
     table = [[Effect(pairs.get((one, other), itself), {}) for other in columns] for one in columns]
     texts = [
-        ["" if one == other else signed(pairs[one, other].value) for other in columns] for one in columns
+        ["" if one == other else signed(pairs[one, other].value, 2) for other in columns] for one in columns
     ]
     figure, axes = plt.subplots(figsize=(6.6, 5.8))
     cells(axes, table, texts, full=100, framed=True)
@@ -171,11 +171,6 @@ def correlation_table(
             for source, pairs in found.items()
         }
     )
-
-
-def signed(value: float, decimals: int = 2) -> str:
-    """A signed number with a true minus."""
-    return f"{value:+z.{decimals}f}".replace("-", "−")
 
 
 def spread(estimate: Sequence[float], decimals: int = 2) -> str:

@@ -9,6 +9,7 @@ from sphinx.util.docutils import SphinxRole
 
 from slipform_book.parts import WRONG, Cell, FromResults, badge, box, listed, small, table
 from slipform_core import comparisons, stages, statistics, tables
+from slipform_core.figures import effects
 
 PLAN = "plan.yml"
 SPINE = "slipform_core.experiment"
@@ -190,4 +191,4 @@ def joined(seeds: Iterable[int]) -> str:
 
 def points(fraction: float) -> str:
     """A difference of fractions in percent points, signed."""
-    return f"{100 * fraction:+z.2f}".replace("-", "−")
+    return effects.points(fraction, 2)
