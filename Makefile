@@ -30,7 +30,10 @@ slug   = $(shell printf %s $(call quote,$(1)) | tr -cs 'A-Za-z0-9._' '-' | cut -
 
 ifneq ($(origin RUN),undefined)
 ifeq ($(origin SET)$(origin PROFILE),undefinedundefined)
--include build/runs/$(RUN)/settings.mk
+# Asked of the shell: make would remember that a new run's file was not there, and not see it written below.
+ifneq ($(shell test -f build/runs/$(RUN)/settings.mk && echo there),)
+include build/runs/$(RUN)/settings.mk
+endif
 endif
 endif
 PROFILE ?= mini

@@ -66,6 +66,21 @@ def test_a_planned_contrast_is_corrected_with_its_whole_family() -> None:
     assert other.verdict == NOT_TESTABLE and other.ours.endswith("p = 0.052 after Holm")
 
 
+@pytest.mark.parametrize(
+    ("reported", "said"),
+    [
+        ((12.0, 11.0), "; the reported difference, +1.00, lies inside this interval"),
+        ((1.0, 9.5), "; the reported difference, −8.50, lies outside this interval"),
+    ],
+)
+def test_a_reported_difference_is_set_beside_the_interval(reported: tuple[float, float], said: str) -> None:
+    # The interval is 1.00 (-0.24 to +2.24) points.
+    runs = [scores(rest=0.5, left=0.5 + shift) for shift in (0.005, 0.010, 0.015)]
+    given = {"family": family(left="+"), "contrast": "left"}
+    assert measured.planned(evidence(*runs), **given, reported=reported).ours.endswith(said)
+    assert "reported" not in measured.planned(evidence(*runs), **given).ours
+
+
 def test_a_contrast_that_was_not_planned_is_refused() -> None:
     with pytest.raises(ValueError, match="'right' was planned; there are: left"):
         measured.planned(NOTHING, family=family(left="+"), contrast="right")

@@ -186,6 +186,8 @@ def test_quotes_and_dollars_in_settings_survive(house: House) -> None:
 
 
 def test_a_named_run_remembers_its_parameters_until_told_others(house: House) -> None:
+    assert house.make("RUN=new").returncode == 0
+    assert house.log()[-1].endswith("run=build/runs/new again=make RUN=new")
     assert house.make("RUN=longer", "PROFILE=smoke", "SET=train.steps=400").returncode == 0
     assert house.log()[-1].endswith('again=make RUN=longer PROFILE=smoke SET="train.steps=400"')
     assert house.make("RUN=longer", "-q").returncode == 0

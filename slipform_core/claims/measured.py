@@ -17,18 +17,34 @@ UNDECIDED = "not testable at this scale"
 THIS_RUN = "this run, one seed"
 
 
-def planned(evidence: Evidence, *, family: comparisons.Family, contrast: str) -> Outcome:
-    """What the plan's rule says of one contrast of a family; ValueError for one that is not in it."""
+def planned(
+    evidence: Evidence,
+    *,
+    family: comparisons.Family,
+    contrast: str,
+    reported: tuple[float, float] | None = None,
+) -> Outcome:
+    """What the plan's rule says of one contrast of a family; ValueError for one that is not in it.
+
+    reported: the two sides as reported, in percent. Whether our interval holds their difference, which may be
+    smaller than what the rule calls one, is added.
+    """
     if contrast not in family.contrasts:
         raise ValueError(f"no contrast {contrast!r} was planned; there are: {', '.join(family.contrasts)}")
     one, reference = family.contrasts[contrast], evidence.reference
     if reference is None:
         return _no_reference()
     difference, p = comparisons.family(reference, family.triples)[contrast]
+    said = ""
+    if reported:
+        _, low, high = difference.estimate
+        theirs = reported[0] - reported[1]
+        where = "inside" if low <= theirs / 100 <= high else "outside"
+        said = f"; the reported difference, {theirs:+.2f}, lies {where} this interval".replace("-", "−")
     return Outcome(
         verdict=comparisons.verdict(difference, p, one.expected),
         ours=f"{one.left} − {one.right}: {_shown(difference.estimate, 100, 2)} points, "
-        f"p {'< 0.001' if p < 0.001 else f'= {p:.3f}'} after Holm",
+        f"p {'< 0.001' if p < 0.001 else f'= {p:.3f}'} after Holm{said}",
         basis=_seeds(reference),
     )
 
