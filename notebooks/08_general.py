@@ -48,7 +48,8 @@ general = {
 # What could not be learnt about it in public:
 #
 # - **The probe.** How the linear probes were trained (regularisation, epochs, augmentation) is not stated.
-# - **COCO mAP.** Of a single-label probe, a multi-label probe or retrieval: not stated.
+# - **COCO mAP.** Of a single-label probe, a multi-label probe or retrieval: not stated. The abstract
+#   speaks of "single and multi label linear probing", so it is in all likelihood that of a multi-label probe.
 # - **The baselines.** CLIP's numbers differ from public ones of the same model. Flickr30k is given as 21.15
 #   and 37.04 (T2I and I2T R@1), where 58.2 and 78.1 are public for its 1,000 test pictures; VTAB as 33.08,
 #   where 38.07 is public (zero-shot). Other splits, other probes or another precision may be the reason.

@@ -163,7 +163,15 @@ if several:
 # ```
 #
 # Read it by rows: if what is changed is what is learnt, an arm that changes nouns, by choice or by margin,
-# gains on objects and pays elsewhere, and one that changes colours and prepositions the other way round.
+# gains on objects and pays elsewhere, and one that changes colours and prepositions the other way round. The
+# sharpest case are words of size, under 4 on the scale, which `hc` leaves alone and Cement turns down. Of
+# replaced sizes `plain` tells {seeds}`composition:plain/sugarcrepe/replace_size/i2t/value|.1%`, concrete
+# words {seeds}`composition:hc_info_nce/sugarcrepe/replace_size/i2t/value|.1%`, abstract ones
+# {seeds}`composition:lc_info_nce/sugarcrepe/replace_size/i2t/value|.1%`; any words with InfoNCE
+# {seeds}`composition:wo_info_nce/sugarcrepe/replace_size/i2t/value|.1%`, with Cement
+# {seeds}`composition:wo_cement/sugarcrepe/replace_size/i2t/value|.1%`, with Cement reversed
+# {seeds}`composition:wo_reversed/sugarcrepe/replace_size/i2t/value|.1%`. (Means over seeds with intervals;
+# the kind is ours, not SugarCrepe's, and no part of the macro average.)
 #
 # ## The experiment with colours
 #
@@ -199,6 +207,9 @@ if several:
 # %% [markdown]
 # ```{remake}
 # ```
+#
+# A slope above zero says that a colour is told apart better the harder its negatives are pushed; one below
+# zero, that it is told apart worse.
 #
 # What this cannot show. That concreteness is what matters about colours: the norms put them within half a
 # point of each other, and the slope is of the margin, which Cement's step makes large out of that little. It
