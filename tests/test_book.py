@@ -141,6 +141,12 @@ def test_the_source_names_no_script_style_or_picture_from_outside(html: Path) ->
     assert (html / "_static/mathjax/LICENSE").is_file()
 
 
+def test_no_page_shows_a_role_or_a_directive_as_text(html: Path) -> None:
+    for name in PAGES:
+        text = re.sub("<[^>]*>", "", (html / name).read_text())
+        assert not re.findall(r"\{(?:seeds|result|reported|claims|contrasts|stale|remake)\}", text), name
+
+
 def test_numbers_in_prose_come_from_results(folder: Path, html: Path) -> None:
     words = results.load(folder / "build/runs/tiny/results/smoke", "words")
     assert f">{words['keywords']:,}</abbr>" in (html / "notebooks/01_concreteness.html").read_text()
