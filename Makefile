@@ -18,6 +18,9 @@ export OMP_NUM_THREADS ?= 1
 export OMP_WAIT_POLICY ?= PASSIVE
 export GOMP_SPINCOUNT  ?= 0
 
+# As many notebooks at a time as arms; -j on the command line says otherwise.
+MAKEFLAGS += -j$(JOBS)
+
 .DELETE_ON_ERROR:
 .SUFFIXES:
 .PHONY: all setup notebooks book reference test bench clean help
@@ -148,5 +151,5 @@ help:
 	@echo 'RUN=name                  the run in build/runs/name; it remembers its PROFILE and SET'
 	@echo 'PROFILE=mini              a file of notebooks/params: $(sort $(basename $(notdir $(wildcard notebooks/params/*.yml))))'
 	@echo 'SET="train.steps=400"     other parameters, several with spaces between them'
-	@echo 'JOBS=$(JOBS)                    arms trained at a time; make -j2 executes two notebooks at a time'
+	@echo 'JOBS=$(JOBS)                    arms trained, and notebooks executed, at a time'
 	@echo 'PYTHON=python3 VENV=.venv TORCH_BACKEND=cpu|auto|cu128 (passed to uv)'

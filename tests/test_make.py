@@ -94,7 +94,7 @@ def house(tmp_path: Path) -> House:
 
 @pytest.fixture
 def built(house: House) -> House:
-    done = house.make("JOBS=3")
+    done = house.make("JOBS=3", "-j1")
     assert done.returncode == 0, done.stderr
     return house
 
@@ -259,11 +259,16 @@ def test_killed_in_the_run_make_completes_it(house: House) -> None:
     assert [line.split("|")[0] for line in house.log()].count("run") == 1
 
 
-def test_j2_executes_two_notebooks_at_a_time(house: House) -> None:
-    assert house.make("-j2", NAP="0.3").returncode == 0
+@pytest.mark.parametrize(
+    ("words", "second"), [(["JOBS=2"], "notebook"), (["-j2"], "notebook"), (["JOBS=2", "-j1"], "end")]
+)
+def test_notebooks_are_executed_as_many_at_a_time_as_arms(
+    words: list[str], second: str, house: House
+) -> None:
+    assert house.make(*words, NAP="0.3").returncode == 0
     lines = (house.folder / "log").read_text().splitlines()
     first = next(number for number, line in enumerate(lines) if line.startswith("notebook"))
-    assert [line.split("|")[0] for line in lines[first : first + 2]] == ["notebook", "notebook"]
+    assert [line.split("|")[0] for line in lines[first : first + 2]] == ["notebook", second]
 
 
 @pytest.mark.parametrize("target", ["help", "clean"])
