@@ -6,7 +6,6 @@ import torch
 from torch.nn.functional import cross_entropy, normalize
 
 from slipform_core.loss import (
-    LOSSES,
     Pairs,
     cement,
     contrastive_logits,
@@ -332,12 +331,3 @@ def test_cement_names_what_is_missing():
 def test_logit_scale_is_one_positive_number(scale):
     with pytest.raises(ValueError, match="logit_scale"):
         info_nce(make_pairs("plain"), scale)
-
-
-def test_losses_are_called_alike():
-    pairs = make_pairs("pictures 1")
-    assert {name: loss(pairs, torch.tensor([7.0])).shape for name, loss in LOSSES.items()} == {
-        "info_nce": (),
-        "cement": (),
-    }
-    assert LOSSES["cement"](pairs, 7.0, margin=PAPER, directions="both") == cement(pairs, 7.0)

@@ -11,22 +11,24 @@ from torch import Tensor
 
 from slipform_core.loss.margins import PAPER_MARGIN, Margin
 from slipform_core.loss.pairs import Pairs
+from slipform_core.loss.softmax import Own, two_way_cross_entropy
 
 DIRECTIONS = ("both", "image_to_text", "text_to_image")
 
 
-def info_nce(pairs: Pairs, logit_scale: Tensor | float) -> Tensor:
+def info_nce(pairs: Pairs, logit_scale: Tensor | float, *, stream: bool | None = None) -> Tensor:
     """InfoNCE over pairs and hard negatives: the mean of image-to-text and text-to-image cross-entropy.
 
     Without negatives this is CLIP's loss, N x N. With negative captions alone the N pictures choose among
     (1 + K) N captions and the N true captions among N pictures (NegCLIP). With negative pictures too, all
     (1 + K) N pairs are queries and candidates both ways (the paper's 2N x 2N at K = 1; K > 1 is our choice).
     pairs: `positive_text` and `concreteness` are not read. logit_scale: multiplies cosines, a scalar > 0.
-    Returns a scalar in float32 (float64 stays float64). Raises ValueError for another logit_scale.
+    stream: memory linear in N, at one product more; None does so where the matrix would pass 1 GB.
+    Returns a scalar in float32 (float64 stays float64), once differentiable. Raises ValueError for another
+    logit_scale.
     Source: arXiv 2103.00020, 2210.01936, 2604.13313.
     """
-    logits = contrastive_logits(pairs, logit_scale)
-    return _cross_entropy(logits, logits, pairs)
+    return contrast(pairs, logit_scale, stream=stream)
 
 
 def cement(
@@ -34,13 +36,15 @@ def cement(
     logit_scale: Tensor | float,
     margin: Margin = PAPER_MARGIN,
     directions: str = "both",
+    *,
+    stream: bool | None = None,
 ) -> Tensor:
     """Cement: `info_nce` with a margin, read from the changed word's concreteness, on the own hard negative.
 
     The margin is in logit units, added after the temperature at (i, i') and (i', i). `directions` says whose
     softmax it is in: "both" (our choice; the paper's summaries leave it open), "image_to_text" or
-    "text_to_image"; one direction alone holds two matrices instead of one. Without negative pictures it is on
-    the own captions, image-to-text only.
+    "text_to_image". Without negative pictures it is on the own captions, image-to-text only. stream: as in
+    `info_nce`.
     Raises ValueError without negative captions, where a margin is NaN or +inf (a concreteness that it needs
     is missing), for unknown directions, and for "text_to_image" without negative pictures.
     Source: arXiv 2604.13313.
@@ -51,15 +55,48 @@ def cement(
         raise ValueError("cement needs hard negatives, and negative_text is None; info_nce does without them")
     if directions == "text_to_image" and pairs.negative_image is None:
         raise ValueError("directions = 'text_to_image' has nothing to act on: negative_image is None")
-    logits = contrastive_logits(pairs, logit_scale)
-    margins = _own_margins(pairs, margin, logits)
-    if directions == "both" or pairs.negative_image is None:
-        rows = columns = _add_margins(logits, margins, pairs)
-    elif directions == "image_to_text":
-        rows, columns = _add_margins(logits.clone(), margins, pairs), logits
+    return contrast(pairs, logit_scale, margin, directions=directions, stream=stream)
+
+
+def contrast(
+    pairs: Pairs,
+    logit_scale: Tensor | float,
+    margin: Margin | None = None,
+    *,
+    directions: str = "both",
+    decoupled: bool = False,
+    stream: bool | None = None,
+) -> Tensor:
+    """What `info_nce`, `cement` and the objectives that contain them share.
+
+    A missing negative is no candidate, no query and no part of the mean.
+    """
+    n, k = len(pairs.image), pairs.negatives
+    image, text = present(pairs, logit_scale)
+    margins = image.new_zeros(n, k) if margin is None else _own_margins(pairs, margin, image)
+    owner = torch.arange(n).repeat_interleave(k)
+    if pairs.mask is None:
+        margins = margins.flatten()
     else:
-        rows, columns = logits, _add_margins(logits.clone(), margins, pairs)
-    return _cross_entropy(rows, columns, pairs)
+        owner, margins = owner[pairs.mask.flatten().cpu()], margins[pairs.mask.to(margins.device)]
+    of_row = margins if directions != "text_to_image" else torch.zeros_like(margins)
+    of_column = margins if directions != "image_to_text" else torch.zeros_like(margins)
+    negative = n + torch.arange(len(owner))
+    own = Own(owner, negative, of_row, torch.zeros_like(margins))
+    if pairs.negative_image is not None:
+        entries = ((owner, negative), (negative, owner), (of_row, of_row), (of_column, of_column))
+        own = Own(*(torch.cat(both) for both in entries))
+    return two_way_cross_entropy(image, text, own, decoupled=decoupled, stream=stream)
+
+
+def present(pairs: Pairs, logit_scale: Tensor | float) -> tuple[Tensor, Tensor]:
+    """Pictures (R, D), the scale multiplied in, and captions (C, D): positives, then present negatives."""
+    image, text = _stacked(pairs, logit_scale)
+    if pairs.mask is None:
+        return image, text
+    there = pairs.mask.flatten()
+    there = torch.cat([there.new_ones(len(pairs.image)), there]).to(image.device)
+    return image[there[: len(image)]], text[there]
 
 
 def contrastive_logits(pairs: Pairs, logit_scale: Tensor | float, margin: Margin | None = None) -> Tensor:
@@ -69,16 +106,15 @@ def contrastive_logits(pairs: Pairs, logit_scale: Tensor | float, margin: Margin
     neither; float32 (float64 stays float64), never under autocast. A missing negative is -inf for every
     query, and as a query has its own positive alone, which costs nothing.
     """
-    images = [pairs.image] if pairs.negative_image is None else [pairs.image, pairs.negative_image]
-    texts = [pairs.text] if pairs.negative_text is None else [pairs.text, pairs.negative_text]
-    with torch.autocast(pairs.image.device.type, enabled=False):
-        dtype = torch.promote_types(torch.promote_types(pairs.image.dtype, pairs.text.dtype), torch.float32)
-        image = torch.cat([part.to(dtype).flatten(0, -2) for part in images])
-        text = torch.cat([part.to(dtype).flatten(0, -2) for part in texts])
-        logits = (_scalar(logit_scale, dtype) * image) @ text.T
+    image, text = _stacked(pairs, logit_scale)
+    with torch.autocast(image.device.type, enabled=False):
+        logits = image @ text.T
     if pairs.mask is not None:
         logits.masked_fill_(_missing(pairs, logits), -math.inf)
-    return logits if margin is None else _add_margins(logits, _own_margins(pairs, margin, logits), pairs)
+    if margin is not None:
+        for entries in own_entries(logits, pairs):
+            entries.add_(_own_margins(pairs, margin, logits))
+    return logits
 
 
 def own_entries(logits: Tensor, pairs: Pairs) -> list[Tensor]:
@@ -89,6 +125,16 @@ def own_entries(logits: Tensor, pairs: Pairs) -> list[Tensor]:
     n, k = len(pairs.image), pairs.negatives
     blocks = [logits[:n, n:]] if len(logits) == n else [logits[:n, n:], logits[n:, :n].T]
     return [block.unflatten(1, (n, k)).diagonal(dim1=0, dim2=1).T for block in blocks]
+
+
+def _stacked(pairs: Pairs, logit_scale: Tensor | float) -> tuple[Tensor, Tensor]:
+    """Pictures and captions, the negatives after the positives; the scale is multiplied into the pictures."""
+    images = [pairs.image] if pairs.negative_image is None else [pairs.image, pairs.negative_image]
+    texts = [pairs.text] if pairs.negative_text is None else [pairs.text, pairs.negative_text]
+    dtype = torch.promote_types(torch.promote_types(pairs.image.dtype, pairs.text.dtype), torch.float32)
+    image = torch.cat([part.to(dtype).flatten(0, -2) for part in images])
+    text = torch.cat([part.to(dtype).flatten(0, -2) for part in texts])
+    return scalar(logit_scale, dtype) * image, text
 
 
 def _own_margins(pairs: Pairs, margin: Margin, logits: Tensor) -> Tensor:
@@ -105,13 +151,6 @@ def _own_margins(pairs: Pairs, margin: Margin, logits: Tensor) -> Tensor:
     return margins.to(logits.device)
 
 
-def _add_margins(logits: Tensor, margins: Tensor, pairs: Pairs) -> Tensor:
-    # In place, on views: the matrix is the memory of the loss, and a full matrix of margins would double it.
-    for entries in own_entries(logits, pairs):
-        entries.add_(margins)
-    return logits
-
-
 def _missing(pairs: Pairs, logits: Tensor) -> Tensor:
     """Bool like the logits: the rows and columns of missing negatives, without their own positives.
 
@@ -124,18 +163,8 @@ def _missing(pairs: Pairs, logits: Tensor) -> Tensor:
     return missing
 
 
-def _cross_entropy(rows: Tensor, columns: Tensor, pairs: Pairs) -> Tensor:
-    """Half of image-to-text over `rows` and half of text-to-image over `columns`, a mean over the queries."""
-    queries = len(rows)
-    # logsumexp keeps its input for the backward pass where log_softmax keeps a matrix of its own.
-    image_to_text = rows.logsumexp(1) - rows.diagonal()
-    text_to_image = columns[:, :queries].logsumexp(0) - columns.diagonal()
-    if pairs.mask is not None and pairs.negative_image is not None:
-        queries = len(pairs.image) + pairs.mask.to(rows.device).sum()
-    return (image_to_text + text_to_image).sum() / (2 * queries)
-
-
-def _scalar(logit_scale: Tensor | float, dtype: torch.dtype) -> Tensor | float:
+def scalar(logit_scale: Tensor | float, dtype: torch.dtype) -> Tensor | float:
+    """The logit scale in `dtype`; ValueError for what is no positive scalar."""
     if isinstance(logit_scale, Tensor):
         if logit_scale.numel() != 1:
             raise ValueError(f"logit_scale is {tuple(logit_scale.shape)}, expected a scalar")

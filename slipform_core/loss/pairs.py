@@ -17,6 +17,7 @@ class Pairs:
     concreteness: (B,) for all K or (B, K), 1..5, of the word that was changed; NaN where it is not known.
     mask: bool (B, K), False where a negative is missing; a finite filler stands for its embedding.
     positive_text: (B, D) or (B, K, D), paraphrases, for the objectives that use them.
+    teacher: the same pairs as a teacher embeds them, without gradients, for distillation.
 
     Raises ValueError that names the value and the rule. That the embeddings are unit vectors and finite is
     the encoder's contract and is not checked at each step. Concreteness is checked in host memory only, since
@@ -30,6 +31,7 @@ class Pairs:
     concreteness: Tensor | None = None
     mask: Tensor | None = None
     positive_text: Tensor | None = None
+    teacher: "Pairs | None" = None
 
     def __post_init__(self) -> None:
         if self.image.ndim != 2 or len(self.image) == 0:
@@ -38,6 +40,8 @@ class Pairs:
             raise ValueError(f"text is {_shape(self.text)}, expected image's {_shape(self.image)}")
         for name in ("negative_image", "negative_text", "positive_text"):
             self._check_several(name)
+        if self.teacher is not None and self._shapes() != self.teacher._shapes():
+            raise ValueError(f"the teacher's pairs are {self.teacher._shapes()}, expected {self._shapes()}")
         if self.negative_text is None:
             for name in ("negative_image", "concreteness", "mask"):
                 if getattr(self, name) is not None:
@@ -63,6 +67,10 @@ class Pairs:
         if self.concreteness is None:
             return torch.full(shape, torch.nan)
         return self.concreteness.reshape(len(self.image), -1).expand(shape)
+
+    def _shapes(self) -> tuple[int, int, int]:
+        """B, D and K."""
+        return (*self.image.shape, self.negatives)
 
     def _check_several(self, name: str) -> None:
         value = getattr(self, name)
