@@ -7,6 +7,8 @@ PYTHON        ?= python3
 VENV          ?= .venv
 JOBS          ?= $(shell getconf _NPROCESSORS_ONLN 2>/dev/null || echo 2)
 TORCH_BACKEND ?=
+RANKS         ?= 2
+ARM           ?= hc_cement
 UV_VERSION    := 0.13.9
 
 BIN   := $(VENV)/bin
@@ -23,7 +25,7 @@ MAKEFLAGS += -j$(JOBS)
 
 .DELETE_ON_ERROR:
 .SUFFIXES:
-.PHONY: all setup notebooks book reference test bench clean help
+.PHONY: all setup notebooks book reference train-ddp test bench clean help
 all: book
 
 # Which run: RUN and SET name it, and a named run remembers its parameters.
@@ -62,7 +64,7 @@ CODE     := $(shell find slipform_core -type f -not -name '*.pyc')
 PAGES    := _config.yml $(shell find book -type f -not -name '*.pyc')
 
 # Written while make reads this file and touched only on a change, so that `make -n` and `make -q` tell the truth.
-ifneq ($(filter-out setup reference test bench clean help,$(or $(MAKECMDGOALS),all)),)
+ifneq ($(filter-out setup reference train-ddp test bench clean help,$(or $(MAKECMDGOALS),all)),)
 ifeq ($(wildcard $(PARAMS)),)
 $(error unknown profile $(PROFILE); the profiles are: $(sort $(basename $(notdir $(wildcard notebooks/params/*.yml)))))
 endif
@@ -104,6 +106,11 @@ $(RESULTS): $(READY) $(SETTINGS) $(PARAMS) $(ARMS) $(CODE)
 reference: $(READY)
 	$(BIN)/slipform reference --profile $(PROFILE) --settings $(call quote,$(SET)) --jobs $(JOBS)
 
+# One arm, trained by RANKS processes together (DistributedDataParallel); a rank that dies is started again.
+train-ddp: $(READY)
+	$(BIN)/torchrun --standalone --nproc-per-node $(RANKS) --max-restarts 3 -m slipform_core \
+		train $(ARM) --profile $(PROFILE) --settings $(call quote,$(SET)) --run $(RUN)
+
 notebooks: $(EXECUTED)
 
 $(FOLDER)/notebooks/%.ipynb: notebooks/%.py $(RESULTS) $(SEEDS) $(STATED)
@@ -137,7 +144,7 @@ test: $(READY)
 	$(BIN)/python -m pytest -n 2 --dist loadfile
 
 bench: $(READY)
-	@for script in benchmarks/*.py; do echo "== $$script"; $(BIN)/python $$script || exit 1; done
+	@for script in $(filter-out %/h200.py %/report.py,$(wildcard benchmarks/*.py)); do echo "== $$script"; $(BIN)/python $$script || exit 1; done
 
 clean:
 	rm -rf build
@@ -146,6 +153,7 @@ help:
 	@echo 'make                      set up .venv, run the experiment, build the book'
 	@echo 'make test                 set up .venv, test'
 	@echo 'make reference            run all arms with several seeds into results/PROFILE: hours'
+	@echo 'make train-ddp RANKS=2    train the arm ARM=hc_cement with several processes'
 	@echo 'make setup | notebooks | book | bench | clean | help'
 	@echo
 	@echo 'RUN=name                  the run in build/runs/name; it remembers its PROFILE and SET'

@@ -64,6 +64,27 @@ def reference(
     run_reference(experiment, seeds=seeds, settings=settings, root=root, stages=STAGES, jobs=jobs)
 
 
+@app.command()
+def train(
+    arm: Annotated[str, typer.Argument(help="An arm of the profile, such as hc_cement.")],
+    profile: Profile = "mini",
+    settings: Settings = "",
+    run: Run = "",
+) -> None:
+    """Train one arm, alone or with the ranks that torchrun starts; killed, it goes on where it was.
+
+    Example: torchrun --standalone --nproc-per-node 2 -m slipform_core train hc_cement
+    """
+    experiment = config.load(profile, settings)
+    if arm not in experiment.arms:
+        raise config.ConfigError(f"unknown arm {arm!r}; the arms are: {', '.join(experiment.arms)}")
+    from slipform_core import experiment as spine
+
+    folder = RUNS / (run or profile) / "train" / arm
+    spine.train_with_ranks(experiment, STAGES, arm, folder)
+    print(f"weights: {folder / 'weights.safetensors'}")
+
+
 @app.command(context_settings={"allow_extra_args": True, "ignore_unknown_options": True})
 def notebook(
     context: typer.Context,

@@ -70,7 +70,11 @@ class Plant(Section):
 
 
 class Training(Section):
-    """AdamW with warm-up and cosine; `pictures` counts pictures a step, hard negatives included."""
+    """AdamW with warm-up and cosine; `pictures` counts pictures a step, hard negatives included.
+
+    precision: of the towers; weights and loss are float32. compile: a mode of torch.compile. chunk: pairs
+    encoded at a time, where a batch does not fit. ema: decay of the averaged weights. evaluate_every: steps.
+    """
 
     steps: Count
     pictures: Annotated[int, Field(ge=4, multiple_of=2)]
@@ -80,6 +84,11 @@ class Training(Section):
     gradient_clip: Positive
     checkpoint_every: Count
     seed: Seed
+    precision: Literal["float32", "bfloat16"] | None = None
+    compile: Literal["default", "reduce-overhead", "max-autotune"] | None = None
+    chunk: Count | None = None
+    ema: Fraction | None = None
+    evaluate_every: Count | None = None
 
 
 class FermiDirac(Section):

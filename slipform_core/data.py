@@ -4,7 +4,7 @@ P pictures, R records (a caption of a picture, maybe with a hard negative), L to
 """
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 
 import numpy as np
 import torch
@@ -24,6 +24,11 @@ class Batch:
     negative_pictures: np.ndarray | None = None
     negative_tokens: Tensor | None = None
     concreteness: Tensor | None = None
+
+    def rows(self, part: slice) -> "Batch":
+        """Some of the pairs."""
+        values = (getattr(self, field.name) for field in fields(self))
+        return Batch(*(None if value is None else value[part] for value in values))
 
 
 @dataclass(frozen=True)
@@ -57,18 +62,22 @@ class Pool:
         order = torch.randperm(len(self.concreteness), generator=torch.Generator().manual_seed(seed))
         return replace(self, concreteness=self.concreteness[order])
 
-    def batch(self, step: int, size: int, *, seed: int) -> Batch:
+    def batch(self, step: int, size: int, *, seed: int, part: tuple[int, int] = (0, 1)) -> Batch:
         """Batch `step`, a function of its arguments alone, so that a resumed training sees the same batches.
 
-        An epoch is a permutation of the pictures, cut into whole batches; each picture comes with one of its
-        records at random. Raises ValueError when the pool has fewer pictures than a batch.
+        An epoch is a permutation of the pictures, cut into whole batches: 10 pairs at batch 8 are one batch,
+        and two that wait for the next epoch. Each picture comes with one of its records at random. part:
+        (i, n) is the i-th of n equal parts of the batch, for one of n ranks. Raises ValueError when the pool
+        has fewer pictures than a batch.
         """
         each = len(self) // size
         if each == 0:
             raise ValueError(f"a batch of {size} pairs needs as many pictures, and the pool has {len(self)}")
         epoch, position = divmod(step, each)
         rng = np.random.default_rng([seed, epoch])
-        order = rng.permutation(len(self))[position * size : (position + 1) * size]
+        index, parts = part
+        mine = slice(position * size + index * size // parts, position * size + (index + 1) * size // parts)
+        order = rng.permutation(len(self))[mine]
         offsets = rng.random(len(self))[order]
         counts = self.first[order + 1] - self.first[order]
         return self.take(order, self.first[order] + (offsets * counts).astype(np.int64))

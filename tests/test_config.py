@@ -215,9 +215,11 @@ def test_nothing_that_decides_a_result_has_a_default() -> None:
         return {name for name, field in section.model_fields.items() if not field.is_required()}
 
     # What is left out of an arm is not a default: it has no margin, own concreteness, the batch of `train`.
+    # And a training without these is in the weights' precision, of whole batches, with nothing beside it.
     sections = Section.__subclasses__()
     found = {f"{section.__name__}.{name}" for section in sections for name in optional(section)}
-    assert found == {"Arm.margin", "Arm.concreteness", "Arm.batch"}
+    beside = {f"Training.{name}" for name in ("precision", "compile", "chunk", "ema", "evaluate_every")}
+    assert found == {"Arm.margin", "Arm.concreteness", "Arm.batch"} | beside
 
 
 def leaves(node: Any, path: tuple = ()) -> list[tuple]:

@@ -102,7 +102,7 @@ def hashed_by(name: str) -> set[str]:
     calls = [node for node in nodes if isinstance(node.func, ast.Name)]
     named = {arg.value for call in calls if call.func.id == "code" for arg in call.args}
     named |= {module for given in named for module in stages._graph().find_upstream_modules(given)}
-    below = ("pretrain", "plant", "fine_tune", "trained", "judged", "matched")
+    below = ("pretrain", "plant", "fine_tune", "needed_by", "trained", "judged", "matched")
     return named.union(*(hashed_by(call.func.id) for call in calls if call.func.id in below))
 
 

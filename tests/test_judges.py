@@ -5,7 +5,7 @@ import math
 import weakref
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 import pytest
@@ -40,7 +40,7 @@ def clip(samples) -> Clip:
 class Watched(Clip):
     """Counts how often each picture and text is encoded; asks for eval mode and no gradients."""
 
-    seen: Counter
+    seen: Counter = field(default_factory=Counter)
 
     def encode_image(self, pictures: np.ndarray) -> torch.Tensor:
         assert not self.model.training and torch.is_inference_mode_enabled()
@@ -55,7 +55,7 @@ class Watched(Clip):
 
 def watched(clip: Clip) -> Watched:
     clip.model.train()
-    return Watched(clip.model, clip.preprocess, clip.tokenize, Counter())
+    return Watched(clip.model, clip.preprocess, clip.tokenize, seen=Counter())
 
 
 def dot(one: list[float], other: list[float]) -> float:

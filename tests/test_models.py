@@ -103,7 +103,7 @@ def test_picture_features_are_those_of_open_clip_on_normalised_pixels(clip: Clip
         theirs = normalize(clip.model.encode_image(by_hand.permute(0, 3, 1, 2)), dim=-1)
         torch.testing.assert_close(clip.encode_image(drawn), theirs, atol=1e-6, rtol=0)
         torch.testing.assert_close(clip.encode_image(drawn[1:2]), theirs[1:2], atol=1e-6, rtol=0)
-    assert clip.preprocess(drawn[:, ::-1]).shape == (3, 3, 64, 64)
+    assert clip.preprocess(torch.from_numpy(drawn[:, ::-1].copy())).shape == (3, 3, 64, 64)
     assert np.array_equal(drawn, pictures(3))  # preprocessing leaves the pictures as they are
 
 
@@ -211,11 +211,11 @@ def test_open_clip_alone_loads_our_weights_and_gives_the_same_features(clip: Cli
     save_weights(clip.model, path)
     import open_clip  # after our module, see torchvision_import
 
-    open_clip.add_model_config(str(Path(models.__file__).parent / "model_configs"))
+    open_clip.add_model_config(str(Path(models.__file__).parent / "configs"))
     model = open_clip.create_model("slipform-tiny", pretrained=str(path)).eval()
     tokens, drawn = clip.tokenize(TEXTS), pictures(2)
     with torch.no_grad():
-        image, text, scale = model(clip.preprocess(drawn), tokens)
+        image, text, scale = model(clip.preprocess(torch.from_numpy(drawn)), tokens)
         torch.testing.assert_close(clip.encode_image(drawn), image, atol=1e-6, rtol=0)
         torch.testing.assert_close(clip.encode_text(tokens), text, atol=1e-6, rtol=0)
         assert torch.equal(clip.logit_scale, scale)

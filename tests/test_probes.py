@@ -142,7 +142,9 @@ def test_features_are_the_unit_vectors_of_the_pictures() -> None:
     found = features(clip, pixels, 3)
     assert not clip.model.training and found.dtype == np.float32
     with torch.no_grad():
-        alone = torch.cat([normalize(clip.model.visual(clip.preprocess(p[None])), dim=-1) for p in pixels])
+        alone = torch.cat(
+            [normalize(clip.model.visual(clip.preprocess(torch.from_numpy(p)[None])), dim=-1) for p in pixels]
+        )
     np.testing.assert_allclose(found, alone.numpy(), atol=1e-6)  # the rounding of float32 in another batch
 
 

@@ -33,12 +33,12 @@ for path, text in [(None, None), *json.loads(sys.argv[1])]:
 
 ROOMS = ("trainer", "concrete_plant", "sources", "evaluation", "gradients", "summaries")
 CHANGES = {
-    "trainer.py": {"trainer"},
+    "trainer/loop.py": {"trainer"},
     "loss/margins.py": {"trainer", "gradients", "summaries"},  # through loss, whose __init__ names it
     "records.py": {"trainer", "concrete_plant", "sources", "evaluation", "summaries"},
     "shards.py": {"concrete_plant", "summaries"},
     "emoji_world/nouns.csv": {"concrete_plant", "sources", "evaluation"},
-    "model_configs/slipform-tiny.json": {"trainer", "evaluation"},
+    "models/configs/slipform-tiny.json": {"trainer", "evaluation"},
     "emoji_world/__init__.py": {"concrete_plant", "sources", "evaluation"},
     "figures.py": set(),
     "__main__.py": set(),

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from slipform_core import executors, results
 from slipform_core.config import MATCHED, Experiment, fingerprint
-from slipform_core.experiment.arms import BASE, fine_tune, load, pretrain, trained
+from slipform_core.experiment.arms import BASE, fine_tune, load, pretrain, train_with_ranks, trained
 from slipform_core.experiment.checks import check
 from slipform_core.experiment.measurements import blind, gradients, score
 from slipform_core.experiment.negatives import SURVEY, judged, matched, plant, words
@@ -32,6 +32,7 @@ __all__ = [
     "run",
     "score",
     "summarise",
+    "train_with_ranks",
     "trained",
     "words",
 ]

@@ -46,16 +46,19 @@ def load(experiment: Experiment, stages: Path, arm: str):
 
 def fine_tune(experiment: Experiment, stages: Path, arm: str) -> Path:
     """One arm: the base, trained on with its negatives and its loss, on as many pictures as any other arm."""
-    settings = experiment.arms[arm]
-    stands_on = [pretrain(experiment, stages).name, code("slipform_core.trainer")]
-    if settings.negatives in MATCHED:
-        stands_on.append(matched(experiment, stages).name)
-    elif settings.negatives:
-        stands_on.append(plant(experiment, stages, settings.negatives).name)
-    else:
-        stands_on.append(fingerprint(experiment.plant))
-    depends = (settings, experiment.train, stands_on)
+    stands_on = [*needed_by(experiment, stages, arm), code("slipform_core.trainer")]
+    depends = (experiment.arms[arm], experiment.train, stands_on)
     return stage(stages, f"arm-{arm}", *depends, make=partial(_fine_tune, experiment, stages, arm))
+
+
+def needed_by(experiment: Experiment, stages: Path, arm: str) -> list[str]:
+    """The names of the stages that an arm stands on, made where they do not stand."""
+    base, negatives = pretrain(experiment, stages).name, experiment.arms[arm].negatives
+    if negatives in MATCHED:
+        return [base, matched(experiment, stages).name]
+    if negatives:
+        return [base, plant(experiment, stages, negatives).name]
+    return [base, fingerprint(experiment.plant)]
 
 
 def _fine_tune(experiment: Experiment, stages: Path, arm: str, folder: Path) -> None:
@@ -76,6 +79,18 @@ def _fine_tune(experiment: Experiment, stages: Path, arm: str, folder: Path) -> 
         pool = pool.shuffled(seed=experiment.train.seed)
     objective = objective_of(settings, margin)
     trainer.train(clip, pool, objective, experiment.training(arm), folder=folder, name=arm, margin=margin)
+
+
+def train_with_ranks(experiment: Experiment, stages: Path, arm: str, folder: Path) -> None:
+    """Fine-tune one arm into `folder` with the processes that torchrun started; killed, it goes on.
+
+    What the arm stands on is made, or waited for, before they join.
+    """
+    from slipform_core import trainer
+
+    needed_by(experiment, stages, arm)
+    with trainer.ranks():
+        _fine_tune(experiment, stages, arm, folder)
 
 
 def _triples(experiment: Experiment, stages: Path, arm: Arm) -> Iterator[tuple]:

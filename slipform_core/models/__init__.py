@@ -1,0 +1,21 @@
+"""Two-tower models behind one small face: `Clip(model, preprocess, tokenize)`, and the registry `MODELS`."""
+
+from collections.abc import Callable
+
+from slipform_core.models.clip import Clip
+from slipform_core.models.open_clip import from_open_clip, save_open_clip
+from slipform_core.models.tiny import slipform_tiny
+from slipform_core.models.tokenizer import WordTokenizer
+from slipform_core.models.weights import load_weights, save_weights
+
+MODELS: dict[str, Callable[..., Clip]] = {"slipform-tiny": slipform_tiny, "open_clip": from_open_clip}
+
+__all__ = [
+    "MODELS",
+    "Clip",
+    "WordTokenizer",
+    "from_open_clip",
+    "load_weights",
+    "save_open_clip",
+    "save_weights",
+]

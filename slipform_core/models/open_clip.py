@@ -1,0 +1,72 @@
+"""Any open_clip model as a `Clip`, and a `Clip` as a folder that plain open_clip loads."""
+
+import json
+import logging
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import partial
+from pathlib import Path
+
+from slipform_core.files import write_text
+from slipform_core.models.clip import BUCKETS, Clip, normalised
+from slipform_core.models.weights import activation, save_weights
+
+WEIGHTS, CONFIG = "open_clip_model.safetensors", "open_clip_config.json"
+
+
+def from_open_clip(name: str, pretrained: str | None = None, device: str = "cpu") -> Clip:
+    """A model of open_clip by its name and weights, or "local-dir:FOLDER", which says both.
+
+    OpenAI's weights need the name of their activation, "ViT-B-32-quickgelu". Raises ValueError for an unknown
+    name, and where weights and name differ in the activation.
+    """
+    import slipform_core.torchvision_import  # noqa: F401, I001, before open_clip
+    import open_clip
+
+    try:
+        with quietly():
+            model = open_clip.create_model(name, pretrained, device=device)
+            tokenize = open_clip.get_tokenizer(name)
+    except RuntimeError as error:
+        raise ValueError(f"cannot make {name!r} with {pretrained!r}: {error}") from None
+    wanted = open_clip.pretrained.get_pretrained_cfg(name, pretrained) if pretrained else None
+    if wanted and bool(wanted.get("quick_gelu")) != (activation(model) == "QuickGELU"):
+        raise ValueError(
+            f"{name!r} has {activation(model)}, and {pretrained!r} was trained with the other activation; "
+            f"see open_clip.list_pretrained()"
+        )
+    looks = open_clip.get_model_preprocess_cfg(model)
+    side = looks["size"] if isinstance(looks["size"], int) else looks["size"][0]
+    preprocess = partial(normalised, side=side, mean=looks["mean"], std=looks["std"])
+    buckets = BUCKETS if model.context_length == BUCKETS[-1] else None
+    return Clip(model, preprocess, tokenize, buckets)
+
+
+def save_open_clip(clip: Clip, folder: Path, config: dict) -> None:
+    """Write a folder that open_clip.create_model_and_transforms("local-dir:FOLDER") loads.
+
+    config: open_clip's for the architecture, as open_clip.get_model_config gives it; the activation is read
+    from the model, mean and deviation of the pixels from how it was made.
+    """
+    import open_clip
+
+    folder.mkdir(parents=True, exist_ok=True)
+    save_weights(clip.model, folder / WEIGHTS)
+    looks = {"mean": clip.model.visual.image_mean, "std": clip.model.visual.image_std}
+    looks |= {
+        name: value
+        for name, value in open_clip.get_model_preprocess_cfg(clip.model).items()
+        if name in ("interpolation", "resize_mode", "mean", "std")
+    }
+    architecture = config | {"quick_gelu": activation(clip.model) == "QuickGELU"}
+    write_text(folder / CONFIG, json.dumps({"model_cfg": architecture, "preprocess_cfg": looks}, indent=1))
+
+
+@contextmanager
+def quietly() -> Iterator[None]:
+    """Without open_clip's warning that a model has no weights, where that is meant."""
+    logging.disable(logging.WARNING)
+    try:
+        yield
+    finally:
+        logging.disable(logging.NOTSET)

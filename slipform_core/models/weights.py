@@ -1,0 +1,34 @@
+"""Weights on disk: safetensors, with what the weights alone do not say."""
+
+from pathlib import Path
+
+from torch import nn
+
+
+def activation(model: nn.Module) -> str:
+    """QuickGELU, as in OpenAI's weights, or GELU: the same weights mean another model under the other."""
+    return "QuickGELU" if any(type(module).__name__ == "QuickGELU" for module in model.modules()) else "GELU"
+
+
+def save_weights(model: nn.Module, path: Path) -> None:
+    """Write a model's weights as safetensors, whole or not at all."""
+    from safetensors.torch import save_file
+
+    partial = path.with_name(path.name + ".partial")
+    save_file(model.state_dict(), partial, metadata={"activation": activation(model)})
+    partial.replace(path)
+
+
+def load_weights(model: nn.Module, path: Path) -> None:
+    """Load weights of the same architecture; ValueError names the keys or the activation that do not fit."""
+    from safetensors import safe_open
+    from safetensors.torch import load_file
+
+    with safe_open(path, "pt") as file:
+        made = (file.metadata() or {}).get("activation", activation(model))
+    if made != activation(model):
+        raise ValueError(f"{path} was trained with {made}, and the model has {activation(model)}")
+    try:
+        model.load_state_dict(load_file(path))
+    except RuntimeError as error:
+        raise ValueError(f"{path} does not fit the model: {error}") from None
