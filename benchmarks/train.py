@@ -2,7 +2,7 @@
 
 Both see the same batches of the embedded world from the same weights, and their first losses must agree. The
 defaults are open_clip's residual block, its text encoder on all tokens, `ClipLoss` and torch's AdamW. Time is
-CPU time, so that neighbours matter less: `OMP_NUM_THREADS=1 python benchmarks/training.py`.
+CPU time, so that neighbours matter less: `OMP_NUM_THREADS=1 python benchmarks/train.py`.
 """
 
 import argparse
@@ -22,7 +22,7 @@ from slipform_core.data import Pool, caption_pool
 from slipform_core.loss import info_nce
 from slipform_core.models import MODELS, Clip, WordTokenizer
 from slipform_core.sources import WorldSource
-from slipform_core.trainer import MAX_LOG_SCALE, encode, make_optimizer
+from slipform_core.trainer import MAX_LOG_SCALE, Towers, encode, make_optimizer
 
 PARAMS = Path(__file__).parent.parent / "notebooks" / "params"
 
@@ -47,11 +47,11 @@ class Contestant:
 
 
 def ours(clip: Clip, pool: Pool, experiment: Experiment) -> Contestant:
-    given = experiment.pretrain
+    given, towers = experiment.pretrain, Towers(clip)
 
     def loss(step: int) -> torch.Tensor:
-        pairs = encode(clip, pool.batch(step, given.pictures, seed=given.seed))
-        return info_nce(pairs, clip.logit_scale)
+        pairs, scale = encode(towers, pool.batch(step, given.pictures, seed=given.seed))
+        return info_nce(pairs, scale)
 
     return Contestant(clip.model, loss, make_optimizer(clip.model, given))
 
@@ -61,7 +61,7 @@ def defaults(clip: Clip, pool: Pool, experiment: Experiment) -> Contestant:
     import open_clip  # after our models, see torchvision_import
 
     given = experiment.pretrain
-    settings = json.loads((files("slipform_core") / f"model_configs/{experiment.model}.json").read_text())
+    settings = json.loads((files("slipform_core") / f"models/configs/{experiment.model}.json").read_text())
     del settings["custom_text"]
     for tower in ("vision_cfg", "text_cfg"):
         del settings[tower]["block_type"]
@@ -71,7 +71,7 @@ def defaults(clip: Clip, pool: Pool, experiment: Experiment) -> Contestant:
 
     def loss(step: int) -> torch.Tensor:
         batch = pool.batch(step, given.pictures, seed=given.seed)
-        return criterion(*model(clip.preprocess(batch.pictures), batch.tokens))
+        return criterion(*model(clip.preprocess(torch.from_numpy(batch.pictures)), batch.tokens))
 
     weights = {"lr": given.learning_rate, "weight_decay": given.weight_decay}
     return Contestant(model, loss, torch.optim.AdamW(model.parameters(), **weights))
