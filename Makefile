@@ -108,7 +108,7 @@ reference: $(READY)
 
 # One arm, trained by RANKS processes together (DistributedDataParallel); a rank that dies is started again.
 train-ddp: $(READY)
-	$(BIN)/torchrun --standalone --nproc-per-node $(RANKS) --max-restarts 3 -m slipform_core \
+	$(BIN)/torchrun --standalone --nproc-per-node $(RANKS) --max-restarts 3 -m -- slipform_core \
 		train $(ARM) --profile $(PROFILE) --settings $(call quote,$(SET)) --run $(RUN)
 
 notebooks: $(EXECUTED)
