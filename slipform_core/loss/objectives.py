@@ -18,6 +18,8 @@ from slipform_core.loss.margins import Margin
 from slipform_core.loss.own import (
     focal_cross_entropy,
     image_to_own_captions,
+    mean_where,
+    need_negatives,
     own_cross_entropy,
     own_logits,
 )
@@ -110,14 +112,13 @@ def clic(
     (with the first). Its concatenated pictures are a matter of data.
     Source: arXiv 2505.24424.
     """
-    image_to_own_captions(pairs, logit_scale)
+    need_negatives(pairs)
     positives = _positives(pairs)
     loss = pairs.image.new_zeros((), dtype=torch.promote_types(pairs.image.dtype, torch.float32))
     for positive in positives:
         plain = Pairs(pairs.image, positive)
         own = own_logits(pairs.image, positive, pairs.negative_text, logit_scale, pairs.mask)
-        present = own[:, 1:] > -torch.inf
-        against = softplus(own[:, 1:] - own[:, :1]).sum() / present.sum().clamp(min=1)
+        against = mean_where(softplus(own[:, 1:] - own[:, :1]), own[:, 1:] > -torch.inf)
         loss = loss + contrast_weight * info_nce(plain, logit_scale) + negative_weight * against
     loss = loss / len(positives)
     if len(positives) > 1:
@@ -173,8 +174,7 @@ def degla(
 
 
 def _captions_only(pairs: Pairs) -> Pairs:
-    if pairs.negatives == 0:
-        raise ValueError("this objective needs hard negatives, and negative_text is None")
+    need_negatives(pairs)
     return replace(pairs, negative_image=None)
 
 

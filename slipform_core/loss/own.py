@@ -27,16 +27,21 @@ def own_logits(
     return torch.cat([logits[:, :1], logits[:, 1:].masked_fill(~mask.to(logits.device), -math.inf)], dim=1)
 
 
-def image_to_own_captions(pairs: Pairs, logit_scale: Tensor | float) -> Tensor:
-    """Own logits of the pictures; ValueError without negative captions."""
+def need_negatives(pairs: Pairs) -> None:
+    """ValueError without negative captions."""
     if pairs.negatives == 0:
         raise ValueError("this objective needs hard negatives, and negative_text is None")
+
+
+def image_to_own_captions(pairs: Pairs, logit_scale: Tensor | float) -> Tensor:
+    """Own logits of the pictures; ValueError without negative captions."""
+    need_negatives(pairs)
     return own_logits(pairs.image, pairs.text, pairs.negative_text, logit_scale, pairs.mask)
 
 
 def own_cross_entropy(logits: Tensor) -> Tensor:
     """Cross-entropy of the own caption among own logits, a mean over the pairs that have a negative."""
-    return _mean((logits.logsumexp(1) - logits[:, 0]), has_negative(logits))
+    return mean_where((logits.logsumexp(1) - logits[:, 0]), has_negative(logits))
 
 
 def focal_cross_entropy(logits: Tensor, gamma: float, smoothing: float) -> Tensor:
@@ -50,7 +55,7 @@ def focal_cross_entropy(logits: Tensor, gamma: float, smoothing: float) -> Tenso
     target[:, 0] += 1 - smoothing
     log_p = logits.log_softmax(1).masked_fill(~present, 0)
     losses = -(target * (-torch.expm1(log_p)).pow(gamma) * log_p).sum(1)
-    return _mean(losses, has_negative(logits))
+    return mean_where(losses, has_negative(logits))
 
 
 def has_negative(logits: Tensor) -> Tensor:
@@ -58,6 +63,7 @@ def has_negative(logits: Tensor) -> Tensor:
     return (logits[:, 1:] > -math.inf).any(1)
 
 
-def _mean(losses: Tensor, counted: Tensor) -> Tensor:
+def mean_where(losses: Tensor, counted: Tensor) -> Tensor:
+    """The mean of the losses that count; 0 where none does."""
     # where, not multiplication: a pair that does not count may be NaN
     return torch.where(counted, losses, 0).sum() / counted.sum().clamp(min=1)

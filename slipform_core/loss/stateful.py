@@ -9,7 +9,7 @@ from torch.nn.functional import relu, softplus
 
 from slipform_core.loss.contrastive import present, scalar
 from slipform_core.loss.objectives import neg_clip
-from slipform_core.loss.own import image_to_own_captions
+from slipform_core.loss.own import image_to_own_captions, mean_where
 from slipform_core.loss.pairs import Pairs
 
 HIGHEST_THRESHOLD = 10.0
@@ -56,12 +56,12 @@ class CeClip(nn.Module):
             raise ValueError(f"ce_clip was made for K = {len(self.thresholds)} and gets {pairs.negatives}")
         positive, negative = own[:, :1], own[:, 1:]
         there = negative > -torch.inf
-        count = there.sum(0)
-        rank = relu(self.thresholds.to(own.dtype) + negative - positive).sum() / count.sum().clamp(min=1)
+        rank = mean_where(relu(self.thresholds.to(own.dtype) + negative - positive), there)
         loss = neg_clip(pairs, logit_scale) + self.rank_weight * rank
         loss = loss + self.text_weight * self._among_captions(pairs, logit_scale, positive)
         if self.training:
             with torch.no_grad():
+                count = there.sum(0)
                 means = negative.masked_fill(~there, 0).sum(0) / count
                 new = (positive.mean() - means).clamp(0, HIGHEST_THRESHOLD).to(self.thresholds.dtype)
                 self.thresholds.copy_(torch.where(count > 0, new, self.thresholds))

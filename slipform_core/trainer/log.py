@@ -8,6 +8,8 @@ from pathlib import Path
 import torch
 from torch import Tensor
 
+from slipform_core.files import write_text
+
 Line = dict[str, float | Tensor]
 
 
@@ -52,9 +54,7 @@ class Log:
         """Keep the lines of the steps below `before`."""
         if self.writes:
             kept = [line for line in self.read() if line["step"] < before]
-            partial = self.path.with_name(self.path.name + ".partial")
-            partial.write_text("".join(json.dumps(line) + "\n" for line in kept))
-            partial.replace(self.path)
+            write_text(self.path, "".join(json.dumps(line) + "\n" for line in kept))
 
 
 def _is(value: float | Tensor) -> bool:
