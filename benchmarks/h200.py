@@ -174,7 +174,8 @@ def measure_losses(options: argparse.Namespace) -> dict[str, Any]:
         )
         half, scale = size // 2, torch.tensor(50.0, device=options.device, requires_grad=True)
         words = 1 + 4 * torch.rand(half, generator=generator)
-        pairs = Pairs(image[:half], text[:half], image[half:], text[half:], words)
+        halves = (image[:half], text[:half], image[half:], text[half:])
+        pairs = Pairs(*(part.detach().clone().requires_grad_() for part in halves), words)
         theirs = open_clip.loss.ClipLoss()
         runs = {
             "clip_loss": partial(backward_of, theirs, image, text, scale),

@@ -40,7 +40,7 @@ def contestants(size: int) -> dict[str, Callable[[], None]]:
     words = 1 + 4 * torch.rand(size // 2, generator=generator)
     scale, half = torch.tensor(50.0, requires_grad=True), size // 2
     theirs = open_clip.loss.ClipLoss()
-    pairs = Pairs(image[:half], text[:half], image[half:], text[half:], words)
+    pairs = Pairs(*leaves(image[:half], text[:half], image[half:], text[half:]), words)
 
     def naive() -> None:
         logits = scale * image @ text.T
@@ -57,6 +57,10 @@ def contestants(size: int) -> dict[str, Callable[[], None]]:
         "cement": lambda: cement(pairs, scale, stream=False).backward(),
         "streamed": lambda: cement(pairs, scale, stream=True).backward(),
     }
+
+
+def leaves(*features: torch.Tensor) -> list[torch.Tensor]:
+    return [part.detach().clone().requires_grad_() for part in features]
 
 
 def memory(name: str, size: int) -> int:

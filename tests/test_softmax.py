@@ -28,6 +28,18 @@ def make(rows=7, captions=7, spread=1.0, dtype=torch.float64, seed=0):
     return image, text, Own(at // captions, at % captions, *margins)
 
 
+def entropy(image, text, own, *, scale=None, **how):
+    """In two parts each, cut at different places."""
+    scale = image.new_ones(()) if scale is None else scale
+    return two_way_cross_entropy(
+        image.split([4, len(image) - 4]), text.split([2, len(text) - 2]), scale, own, **how
+    )
+
+
+def matrix(image, text, own, decoupled=False):
+    return softmax._Matrix([image], [text], image.new_ones(()), own, decoupled)
+
+
 def plain(image, text, own, decoupled=False):
     rows = len(image)
     logits = image @ text.T
@@ -52,8 +64,8 @@ def value_and_gradients(loss, image, text, own):
 def test_it_is_torch_s_logsumexp(captions, decoupled, stream, spread):
     """At a spread of 300 a row lies so far below another that they cannot share an exponential."""
     given = make(captions=captions, spread=spread)
-    assert (softmax._sums(softmax._Matrix(*given, decoupled, None), share=True) is None) == (spread > 1)
-    loss = lambda *parts: two_way_cross_entropy(*parts, decoupled=decoupled, stream=stream)  # noqa: E731
+    assert (softmax._sums(matrix(*given, decoupled), share=True) is None) == (spread > 1)
+    loss = lambda *parts: entropy(*parts, decoupled=decoupled, stream=stream)  # noqa: E731
     got = value_and_gradients(loss, *given)
     torch.testing.assert_close(got, value_and_gradients(lambda *p: plain(*p, decoupled), *given))
 
@@ -61,11 +73,12 @@ def test_it_is_torch_s_logsumexp(captions, decoupled, stream, spread):
 @pytest.mark.parametrize("stream", [False, True])
 def test_gradcheck_in_images_texts_and_margins(stream):
     image, text, own = make()
+    scale = torch.tensor(1.3, dtype=torch.float64)
 
-    def loss(image, text, rows, columns):
-        return two_way_cross_entropy(image, text, Own(*own[:2], rows, columns), stream=stream)
+    def loss(image, text, rows, columns, scale):
+        return entropy(image, text, Own(*own[:2], rows, columns), scale=scale, stream=stream)
 
-    assert torch.autograd.gradcheck(loss, [p.requires_grad_() for p in (image, text, *own[2:])])
+    assert torch.autograd.gradcheck(loss, [p.requires_grad_() for p in (image, text, *own[2:], scale)])
 
 
 @pytest.mark.parametrize("stream", [False, True])
@@ -74,10 +87,10 @@ def test_just_inside_the_guard_no_digit_is_lost(stream):
     image = torch.tensor([[60.0, 0], [0, 1], [0, 1.5], [1, 1]])
     text = torch.tensor([[1.0, 0], [0.1, 0.9], [0, 1], [0.3, 0.2]])
     own = Own(torch.tensor([1]), torch.tensor([2]), torch.tensor([1.0]), torch.tensor([-1.0]))
-    assert softmax._sums(softmax._Matrix(image, text, own, False, None), share=True) is not None
+    assert softmax._sums(matrix(image, text, own), share=True) is not None
     double = (image.double(), text.double(), Own(*own[:2], own[2].double(), own[3].double()))
     exact = value_and_gradients(plain, *double)
-    got = value_and_gradients(lambda *p: two_way_cross_entropy(*p, stream=stream), image, text, own)
+    got = value_and_gradients(lambda *p: entropy(*p, stream=stream), image, text, own)
     torch.testing.assert_close(got[0].double(), exact[0], rtol=1e-6, atol=1e-6)
     for ours, theirs in zip(got[1], exact[1], strict=True):
         torch.testing.assert_close(ours.double(), theirs, rtol=1e-5, atol=1e-6)
@@ -104,12 +117,13 @@ def test_streamed_is_dense(objective):
 
 def test_a_large_matrix_is_streamed(monkeypatch):
     kept = []
-    real = softmax._Matrix.__init__
-    monkeypatch.setattr(softmax._Matrix, "__init__", lambda self, *a: (kept.append(a[-1]), real(self, *a))[1])
+    real = softmax._Matrix.keep
+    monkeypatch.setattr(softmax._Matrix, "keep", lambda self: kept.append(self) or real(self))
     info_nce(features(), 5.0)
+    assert len(kept) == 1
     monkeypatch.setattr(softmax, "KEPT_ENTRIES", 399)
     info_nce(features(), 5.0)
-    assert kept[0] is not None and kept[1] is None
+    assert len(kept) == 1
 
 
 def test_a_gradient_may_be_asked_for_twice():

@@ -72,8 +72,9 @@ def contrast(
     A missing negative is no candidate, no query and no part of the mean.
     """
     n, k = len(pairs.image), pairs.negatives
-    image, text = present(pairs, logit_scale)
-    margins = image.new_zeros(n, k) if margin is None else _own_margins(pairs, margin, image)
+    images, texts = present(pairs)
+    scale = scalar(logit_scale, images[0])
+    margins = scale.new_zeros(n, k) if margin is None else _own_margins(pairs, margin, scale)
     owner = torch.arange(n).repeat_interleave(k)
     if pairs.mask is None:
         margins = margins.flatten()
@@ -86,17 +87,16 @@ def contrast(
     if pairs.negative_image is not None:
         entries = ((owner, negative), (negative, owner), (of_row, of_row), (of_column, of_column))
         own = Own(*(torch.cat(both) for both in entries))
-    return two_way_cross_entropy(image, text, own, decoupled=decoupled, stream=stream)
+    return two_way_cross_entropy(images, texts, scale, own, decoupled=decoupled, stream=stream)
 
 
-def present(pairs: Pairs, logit_scale: Tensor | float) -> tuple[Tensor, Tensor]:
-    """Pictures (R, D), the scale multiplied in, and captions (C, D): positives, then present negatives."""
-    image, text = _stacked(pairs, logit_scale)
-    if pairs.mask is None:
-        return image, text
-    there = pairs.mask.flatten()
-    there = torch.cat([there.new_ones(len(pairs.image)), there]).to(image.device)
-    return image[there[: len(image)]], text[there]
+def present(pairs: Pairs) -> tuple[list[Tensor], list[Tensor]]:
+    """Pictures and captions: the positives (N, D), then the negatives that are there (M, D), if any."""
+    return tuple([part[0], *(_there(negatives, pairs) for negatives in part[1:])] for part in _parts(pairs))
+
+
+def _there(negatives: Tensor, pairs: Pairs) -> Tensor:
+    return negatives if pairs.mask is None else negatives[pairs.mask.flatten().to(negatives.device)]
 
 
 def contrastive_logits(pairs: Pairs, logit_scale: Tensor | float, margin: Margin | None = None) -> Tensor:
@@ -106,9 +106,9 @@ def contrastive_logits(pairs: Pairs, logit_scale: Tensor | float, margin: Margin
     neither; float32 (float64 stays float64), never under autocast. A missing negative is -inf for every
     query, and as a query has its own positive alone, which costs nothing.
     """
-    image, text = _stacked(pairs, logit_scale)
+    image, text = (torch.cat(part) for part in _parts(pairs))
     with torch.autocast(image.device.type, enabled=False):
-        logits = image @ text.T
+        logits = (scalar(logit_scale, image) * image) @ text.T
     if pairs.mask is not None:
         logits.masked_fill_(_missing(pairs, logits), -math.inf)
     if margin is not None:
@@ -127,19 +127,18 @@ def own_entries(logits: Tensor, pairs: Pairs) -> list[Tensor]:
     return [block.unflatten(1, (n, k)).diagonal(dim1=0, dim2=1).T for block in blocks]
 
 
-def _stacked(pairs: Pairs, logit_scale: Tensor | float) -> tuple[Tensor, Tensor]:
-    """Pictures and captions, the negatives after the positives; the scale is multiplied into the pictures."""
-    images = [pairs.image] if pairs.negative_image is None else [pairs.image, pairs.negative_image]
-    texts = [pairs.text] if pairs.negative_text is None else [pairs.text, pairs.negative_text]
+def _parts(pairs: Pairs) -> tuple[list[Tensor], list[Tensor]]:
+    """Pictures and captions, positives (N, D) and then negatives (N K, D), in float32 or wider."""
+    images, texts = (pairs.image, pairs.negative_image), (pairs.text, pairs.negative_text)
     dtype = torch.promote_types(torch.promote_types(pairs.image.dtype, pairs.text.dtype), torch.float32)
-    image = torch.cat([part.to(dtype).flatten(0, -2) for part in images])
-    text = torch.cat([part.to(dtype).flatten(0, -2) for part in texts])
-    return scalar(logit_scale, dtype) * image, text
+    return tuple(
+        [part.to(dtype).flatten(0, -2) for part in parts if part is not None] for parts in (images, texts)
+    )
 
 
-def _own_margins(pairs: Pairs, margin: Margin, logits: Tensor) -> Tensor:
-    """The margin of each negative, (N, K), beside the logits; 0 where the negative is missing."""
-    margins = margin(pairs.negative_concreteness.to(logits.dtype))
+def _own_margins(pairs: Pairs, margin: Margin, beside: Tensor) -> Tensor:
+    """The margin of each negative, (N, K), beside a tensor; 0 where the negative is missing."""
+    margins = margin(pairs.negative_concreteness.to(beside.dtype))
     if pairs.mask is not None:
         margins = margins.masked_fill(~pairs.mask.to(margins.device), 0)
     if margins.device.type == "cpu" and not (margins < math.inf).all():
@@ -148,7 +147,7 @@ def _own_margins(pairs: Pairs, margin: Margin, logits: Tensor) -> Tensor:
             f"the margin of pair {pair} is {margins[pair, k].item()}: {margin!r} needs the concreteness of "
             f"the changed word, and it has {pairs.negative_concreteness[pair, k].item():g}"
         )
-    return margins.to(logits.device)
+    return margins.to(beside.device)
 
 
 def _missing(pairs: Pairs, logits: Tensor) -> Tensor:
@@ -163,12 +162,12 @@ def _missing(pairs: Pairs, logits: Tensor) -> Tensor:
     return missing
 
 
-def scalar(logit_scale: Tensor | float, dtype: torch.dtype) -> Tensor | float:
-    """The logit scale in `dtype`; ValueError for what is no positive scalar."""
+def scalar(logit_scale: Tensor | float, beside: Tensor) -> Tensor:
+    """The logit scale (), of the type and on the device of a tensor; ValueError for what is no scale."""
     if isinstance(logit_scale, Tensor):
         if logit_scale.numel() != 1:
             raise ValueError(f"logit_scale is {tuple(logit_scale.shape)}, expected a scalar")
-        return logit_scale.to(dtype).reshape(())
+        return logit_scale.to(beside).reshape(())
     if not 0 < logit_scale < math.inf:
         raise ValueError(f"logit_scale = {logit_scale} is the multiplier of cosines, expected > 0 and finite")
-    return logit_scale
+    return beside.new_tensor(logit_scale)

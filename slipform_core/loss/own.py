@@ -21,7 +21,7 @@ def own_logits(
     negatives = negatives.view(len(anchor), -1, anchor.shape[1])
     with torch.autocast(anchor.device.type, enabled=False):
         candidates = torch.cat([positive[:, None], negatives], dim=1).to(dtype)
-        logits = (candidates @ (scalar(scale, dtype) * anchor.to(dtype))[..., None])[..., 0]
+        logits = (candidates @ (scalar(scale, candidates) * anchor.to(dtype))[..., None])[..., 0]
     if mask is None:
         return logits
     return torch.cat([logits[:, :1], logits[:, 1:].masked_fill(~mask.to(logits.device), -math.inf)], dim=1)

@@ -1,10 +1,12 @@
 """Cross-entropy over the rows and the columns of one similarity matrix: one product, one exponential.
 
-R pictures, C captions, D embedding width. Row i's positive is column i, and the first R columns are queries
+R pictures, C captions, D embedding width; both come in parts that follow each other, such as positives and
+negatives, which are read where they lie. Row i's positive is column i, and the first R columns are queries
 too. M entries of the matrix, the own hard negatives, have a margin.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from itertools import accumulate, pairwise
 from typing import NamedTuple
 
 import torch
@@ -12,7 +14,7 @@ from torch import Tensor
 from torch.autograd.function import once_differentiable
 from torch.nn.functional import pad
 
-TILE_ROWS = 512
+TILE_ROWS = 256
 KEPT_ENTRIES = 2**28  # R x C that are kept for the backward pass: 1 GB in float32
 LOWEST = -60  # a sum above e^-60 of the exponential that its tile shares has lost nothing in float32
 
@@ -29,18 +31,24 @@ class Own(NamedTuple):
 
 
 def two_way_cross_entropy(
-    image: Tensor, text: Tensor, own: Own, *, decoupled: bool = False, stream: bool | None = None
+    images: Sequence[Tensor],
+    texts: Sequence[Tensor],
+    scale: Tensor,
+    own: Own,
+    *,
+    decoupled: bool = False,
+    stream: bool | None = None,
 ) -> Tensor:
     """Half the mean cross-entropy of the rows and half that of the first R columns.
 
-    image: (R, D), the logit scale multiplied in. text: (C, D), C >= R; where C > R, the own entries lie right
-    of the queries. decoupled: a positive is no candidate of its own query (DCL). stream: hold `TILE_ROWS`
-    rows at a time and compute them again in the backward pass; None does so above `KEPT_ENTRIES`. Both are
-    exact. Returns a scalar, once differentiable in image, text and margins.
+    images: R rows of width D in all. texts: C rows, C >= R; where C > R, the own entries lie right of the
+    queries. scale: of the products, a scalar. decoupled: a positive is no candidate of its own query (DCL).
+    stream: hold `TILE_ROWS` rows at a time and compute them again in the backward pass; None does so above
+    `KEPT_ENTRIES`. Both are exact. Returns a scalar, once differentiable in all but the entries' places.
     """
     if stream is None:
-        stream = len(image) * len(text) > KEPT_ENTRIES
-    return _TwoWayCrossEntropy.apply(image, text, *own, decoupled, stream)
+        stream = sum(map(len, images)) * sum(map(len, texts)) > KEPT_ENTRIES
+    return _TwoWayCrossEntropy.apply(decoupled, stream, len(images), scale, *own, *images, *texts)
 
 
 class _Sums(NamedTuple):
@@ -57,111 +65,155 @@ class _Sums(NamedTuple):
 
 class _TwoWayCrossEntropy(torch.autograd.Function):
     @staticmethod
-    def forward(ctx, image, text, row, column, row_margin, column_margin, decoupled, stream) -> Tensor:
-        own = Own(row, column, row_margin, column_margin)
-        kept = None if stream else image.new_empty(len(image), len(text))
-        with torch.autocast(image.device.type, enabled=False):
-            matrix = _Matrix(image, text, own, decoupled, kept)
+    def forward(ctx, decoupled, stream, images, scale, *tensors) -> Tensor:
+        own, parts = Own(*tensors[:4]), tensors[4:]
+        matrix = _Matrix(parts[:images], parts[images:], scale, own, decoupled)
+        kept = None if stream else matrix.keep()
+        with torch.autocast(scale.device.type, enabled=False):
             # Whether it was safe to share an exponential is a question that would stall an accelerator.
-            sums = _sums(matrix, share=True) if image.device.type == "cpu" else None
+            sums = _sums(matrix, share=True) if scale.device.type == "cpu" else None
             sums = sums or _sums(matrix, share=False)
-        ctx.decoupled = decoupled
-        ctx.save_for_backward(image, text, *own, kept, *sums)
-        return (sums.row + sums.column - 2 * sums.positive).sum() / (2 * len(image))
+        ctx.decoupled, ctx.images = decoupled, images
+        ctx.save_for_backward(kept, *sums, scale, *tensors)
+        return (sums.row + sums.column - 2 * sums.positive).sum() / (2 * matrix.queries)
 
     @staticmethod
     @once_differentiable
     def backward(ctx, weight: Tensor) -> tuple[Tensor | None, ...]:
-        image, text, *own, kept = ctx.saved_tensors[:7]
-        with torch.autocast(image.device.type, enabled=False):
-            matrix = _Matrix(image, text, Own(*own), ctx.decoupled, kept)
-            gradients = _gradients(matrix, _Sums(*ctx.saved_tensors[7:]))
-        of_image, of_text, *of_margins = (part.mul_(weight / (2 * len(image))) for part in gradients)
-        return of_image, of_text, None, None, *of_margins, None, None
+        kept, *sums, scale = ctx.saved_tensors[:7]
+        own, parts = Own(*ctx.saved_tensors[7:11]), ctx.saved_tensors[11:]
+        matrix = _Matrix(parts[: ctx.images], parts[ctx.images :], scale, own, ctx.decoupled, kept)
+        with torch.autocast(scale.device.type, enabled=False):
+            of_scale, of_margins, of_parts = _gradients(matrix, _Sums(*sums))
+        gradients = (part.mul_(weight / (2 * matrix.queries)) for part in (of_scale, *of_margins, *of_parts))
+        of_scale, of_row, of_column, *of_parts = gradients
+        return None, None, None, of_scale, None, None, of_row, of_column, *of_parts
+
+
+class _Tile(NamedTuple):
+    """Some rows of the matrix, the own entries in them, and their pictures (rows, D)."""
+
+    rows: slice
+    own: slice
+    image: Tensor
 
 
 class _Matrix:
     """The logits, `TILE_ROWS` rows at a time, kept or written over by the next tile."""
 
-    def __init__(self, image: Tensor, text: Tensor, own: Own, decoupled: bool, kept: Tensor | None):
-        self.image, self.text, self.own, self.decoupled, self.kept = image, text, own, decoupled, kept
-        self.row, self.column = own.row.to(image.device), own.column.to(image.device)
-        self.buffer = image.new_empty(min(TILE_ROWS, len(image)), len(text)) if kept is None else None
+    def __init__(
+        self,
+        images: Sequence[Tensor],
+        texts: Sequence[Tensor],
+        scale: Tensor,
+        own: Own,
+        decoupled: bool,
+        kept: Tensor | None = None,
+    ):
+        self.images, self.texts, self.scale, self.own, self.decoupled = images, texts, scale, own, decoupled
+        self.kept, self.buffer = kept, None
+        self.columns = [slice(*ends) for ends in pairwise(accumulate(map(len, texts), initial=0))]
+        self.queries, self.captions = sum(map(len, images)), sum(map(len, texts))
+        self.row, self.column = own.row.to(scale.device), own.column.to(scale.device)
 
-    def tiles(self) -> Iterator[tuple[slice, slice]]:
-        """The rows of each tile, and which own entries lie in it."""
-        bounds = [*range(0, len(self.image), TILE_ROWS), len(self.image)]
+    def keep(self) -> Tensor:
+        """From now on keep the logits, in the tensor that is returned."""
+        self.kept = self.scale.new_empty(self.queries, self.captions)
+        return self.kept
+
+    def tiles(self) -> Iterator[_Tile]:
+        """The matrix from its first row on; no tile lies in two parts."""
+        pieces = list(_pieces(self.images))
+        bounds = list(accumulate(map(len, pieces), initial=0))
         entries = torch.searchsorted(self.own.row, torch.tensor(bounds)).tolist()
-        for tile in range(len(bounds) - 1):
-            yield slice(*bounds[tile : tile + 2]), slice(*entries[tile : tile + 2])
+        for piece, rows, own in zip(pieces, pairwise(bounds), pairwise(entries), strict=True):
+            yield _Tile(slice(*rows), slice(*own), piece)
 
-    def where(self, rows: slice, mine: slice) -> tuple[Tensor, Tensor]:
+    def where(self, tile: _Tile) -> tuple[Tensor, Tensor]:
         """The own entries of a tile, as its index."""
-        return self.row[mine] - rows.start, self.column[mine]
+        return self.row[tile.own] - tile.rows.start, self.column[tile.own]
 
-    def logits(self, rows: slice, mine: slice) -> tuple[Tensor, Tensor, Tensor]:
+    def logits(self, tile: _Tile) -> tuple[Tensor, Tensor, Tensor]:
         """A tile where what has no part in its sums is -inf; its positives' logits and own entries'."""
-        tile = self.buffer[: rows.stop - rows.start] if self.kept is None else self.kept[rows]
-        torch.mm(self.image[rows], self.text.T, out=tile)
-        where = self.where(rows, mine)
-        positive, score = tile.diagonal(rows.start).clone(), tile[where]
-        tile[where] = -torch.inf
+        if self.kept is None and self.buffer is None:
+            self.buffer = self.scale.new_empty(min(TILE_ROWS, self.queries), self.captions)
+        logits = self.buffer[: len(tile.image)] if self.kept is None else self.kept[tile.rows]
+        image = self.scale * tile.image
+        for columns, text in zip(self.columns, self.texts, strict=True):
+            torch.mm(image, text.T, out=logits[:, columns])
+        where = self.where(tile)
+        positive, score = logits.diagonal(tile.rows.start).clone(), logits[where]
+        logits[where] = -torch.inf
         if self.decoupled:
-            tile.diagonal(rows.start).fill_(-torch.inf)
-        return tile, positive, score
+            logits.diagonal(tile.rows.start).fill_(-torch.inf)
+        return logits, positive, score
+
+
+def _pieces(parts: Sequence[Tensor]) -> Iterator[Tensor]:
+    """Views of at most `TILE_ROWS` rows of one part each."""
+    for part in parts:
+        yield from part.split(TILE_ROWS) if len(part) else ()
 
 
 def _sums(matrix: _Matrix, *, share: bool) -> _Sums | None:
     """The sums; with `share` by one exponential for both, or None where that would lose digits."""
-    image, own, queries = matrix.image, matrix.own, len(matrix.image)
-    row, positive, shift = (image.new_empty(queries) for _ in range(3))
-    column, score = image.new_full((queries,), -torch.inf), image.new_empty(len(own.row))
-    for rows, mine in matrix.tiles():
-        tile, positive[rows], score[mine] = matrix.logits(rows, mine)
-        where = matrix.where(rows, mine)
-        of_row, of_column = score[mine] + own.row_margin[mine], score[mine] + own.column_margin[mine]
+    own, queries, new = matrix.own, matrix.queries, matrix.scale.new_empty
+    row, positive, shift, score = new(queries), new(queries), new(queries), new(len(own.row))
+    column = matrix.scale.new_full((queries,), -torch.inf)
+    for tile in matrix.tiles():
+        logits, positive[tile.rows], score[tile.own] = matrix.logits(tile)
+        where = matrix.where(tile)
+        of_row = score[tile.own] + own.row_margin[tile.own]
+        of_column = score[tile.own] + own.column_margin[tile.own]
         if share:
-            top = torch.cat([tile.max().view(1), of_row, of_column]).max()
-            shift[rows] = top
-            tile.sub_(top).exp_()
-            of_rows, of_columns = tile.sum(1), tile.sum(0)
+            top = torch.cat([logits.max().view(1), of_row, of_column]).max()
+            shift[tile.rows] = top
+            logits.sub_(top).exp_()
+            of_rows, of_columns = logits.sum(1), logits.sum(0)
             of_rows.index_add_(0, where[0], of_row.sub_(top).exp_())
             of_columns.index_add_(0, where[1], of_column.sub_(top).exp_())
-            row[rows] = of_rows.log_().add_(top)
+            row[tile.rows] = of_rows.log_().add_(top)
             column = column.logaddexp(of_columns[:queries].log_().add_(top))
         else:
-            tile[where] = of_row
-            row[rows] = tile.logsumexp(1)
-            tile[where] = of_column
-            column = column.logaddexp(tile[:, :queries].logsumexp(0))
-            tile[where] = -torch.inf
+            logits[where] = of_row
+            row[tile.rows] = logits.logsumexp(1)
+            logits[where] = of_column
+            column = column.logaddexp(logits[:, :queries].logsumexp(0))
+            logits[where] = -torch.inf
     if not share:
         return _Sums(row, column, positive, score, None)
     safe = (row - shift).min() > LOWEST and column.min() - shift.max() > LOWEST
     return _Sums(row, column, positive, score, shift) if safe else None
 
 
-def _gradients(matrix: _Matrix, sums: _Sums) -> tuple[Tensor, Tensor, Tensor, Tensor]:
-    """Gradients of the sum over all queries in image, text and the two margins: softmax minus target."""
-    image, text, own, queries = matrix.image, matrix.text, matrix.own, len(matrix.image)
-    of_image, of_text = torch.empty_like(image), torch.zeros_like(text)
+def _gradients(matrix: _Matrix, sums: _Sums) -> tuple[Tensor, tuple[Tensor, Tensor], list[Tensor]]:
+    """Gradients of the sum over all queries, softmax minus target: in scale, margins, and the parts."""
+    own, queries = matrix.own, matrix.queries
     of_row = (sums.score + own.row_margin - sums.row[matrix.row]).exp_()
     of_column = torch.zeros_like(of_row)
-    if len(text) == queries:
+    if matrix.captions == queries:
         of_column = (sums.score + own.column_margin - sums.column[matrix.column]).exp_()
-    for rows, mine in matrix.tiles():
-        tile = matrix.logits(rows, mine)[0] if matrix.kept is None else matrix.kept[rows]
+    of_scale = torch.zeros_like(matrix.scale)
+    of_images = [torch.empty_like(part) for part in matrix.images]
+    of_texts = [torch.zeros_like(part) for part in matrix.texts]
+    for tile, of_image in zip(matrix.tiles(), _pieces(of_images), strict=True):
+        logits = matrix.logits(tile)[0] if matrix.kept is None else matrix.kept[tile.rows]
         if sums.shift is None:
-            change = (tile - sums.row[rows, None]).exp_()
-            change[:, :queries] += (tile[:, :queries] - sums.column).exp_()
+            change = (logits - sums.row[tile.rows, None]).exp_()
+            change[:, :queries] += (logits[:, :queries] - sums.column).exp_()
         else:
-            top = sums.shift[rows.start]
+            top = sums.shift[tile.rows.start]
             if matrix.kept is None:
-                tile.sub_(top).exp_()
-            of_columns = pad((top - sums.column).exp_(), (0, len(text) - queries))
-            change = ((top - sums.row[rows, None]).exp_() + of_columns).mul_(tile)
-        change[matrix.where(rows, mine)] = of_row[mine] + of_column[mine]
-        change.diagonal(rows.start).sub_(2)
-        of_image[rows] = change @ text
-        of_text.addmm_(change.T, image[rows])
-    return of_image, of_text, of_row, of_column
+                logits.sub_(top).exp_()
+            of_columns = pad((top - sums.column).exp_(), (0, matrix.captions - queries))
+            change = ((top - sums.row[tile.rows, None]).exp_() + of_columns).mul_(logits)
+        change[matrix.where(tile)] = of_row[tile.own] + of_column[tile.own]
+        change.diagonal(tile.rows.start).sub_(2)
+        of_image.zero_()
+        image = matrix.scale * tile.image
+        for columns, text, of_text in zip(matrix.columns, matrix.texts, of_texts, strict=True):
+            of_image.addmm_(change[:, columns], text)
+            of_text.addmm_(change[:, columns].T, image)
+        of_scale += (of_image * tile.image).sum()
+        of_image.mul_(matrix.scale)
+    return of_scale, (of_row, of_column), [*of_images, *of_texts]

@@ -28,9 +28,9 @@ class SigLip(nn.Module):
         self.bias = nn.Parameter(torch.tensor(bias))
 
     def forward(self, pairs: Pairs, logit_scale: Tensor | float) -> Tensor:
-        image, text = present(pairs, logit_scale)
+        image, text = (torch.cat(part) for part in present(pairs))
         with torch.autocast(image.device.type, enabled=False):
-            logits = image @ text.T + self.bias.to(image.dtype)
+            logits = (scalar(logit_scale, image) * image) @ text.T + self.bias.to(image)
             # softplus(-x) = softplus(x) - x
             return (softplus(logits).sum() - logits.diagonal().sum()) / len(image)
 
@@ -69,10 +69,8 @@ class CeClip(nn.Module):
 
     @staticmethod
     def _among_captions(pairs: Pairs, logit_scale: Tensor | float, positive: Tensor) -> Tensor:
-        negatives = pairs.negative_text.flatten(0, -2)
-        if pairs.mask is not None:
-            negatives = negatives[pairs.mask.flatten().to(negatives.device)]
-        with torch.autocast(negatives.device.type, enabled=False):
-            text = scalar(logit_scale, positive.dtype) * pairs.text.to(positive.dtype)
-            candidates = torch.cat([positive, text @ negatives.to(positive.dtype).T], dim=1)
+        text, negatives = present(pairs)[1]
+        with torch.autocast(text.device.type, enabled=False):
+            among = (scalar(logit_scale, text) * text) @ negatives.T
+            candidates = torch.cat([positive.to(text), among], dim=1)
         return (candidates.logsumexp(1) - positive[:, 0]).mean()

@@ -39,13 +39,14 @@ class Towers(nn.Module):
 
 def encode(towers: nn.Module, batch: Batch) -> tuple[Pairs, Tensor]:
     """The pairs of a batch and the logit scale; each tower runs once, over originals and hard negatives."""
-    size = len(batch.pictures)
     if batch.negative_tokens is None:
         image, text, scale = towers(batch.pictures, batch.tokens)
         return Pairs(image, text), scale
     pictures = np.concatenate([batch.pictures, batch.negative_pictures])
     images, texts, scale = towers(pictures, torch.cat([batch.tokens, batch.negative_tokens]))
-    return Pairs(images[:size], texts[:size], images[size:], texts[size:], batch.concreteness), scale
+    image, negative_image = images.split(len(batch.pictures))
+    text, negative_text = texts.split(len(batch.pictures))
+    return Pairs(image, text, negative_image, negative_text, batch.concreteness), scale
 
 
 def backward(
