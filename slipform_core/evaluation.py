@@ -1,6 +1,6 @@
 """Evaluation: every unique picture and text encoded once, scores by strict metrics."""
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -10,7 +10,6 @@ from slipform_core.benchmarks import Benchmark, Items
 from slipform_core.metrics import (
     caption_choice,
     count_ties,
-    macro_of,
     proportion_stderr,
     scpp,
     strict_rank,
@@ -39,16 +38,20 @@ class Evaluation:
 
 def embed(clip: Clip, benchmark: Benchmark, *, batch: int) -> tuple[np.ndarray, np.ndarray]:
     """Unit vectors of the benchmark's pictures (P, D) and texts (T, D), float32."""
+    return _embed(clip, benchmark.pictures, benchmark.texts, batch)
+
+
+def _embed(
+    clip: Clip, pictures: np.ndarray, texts: Sequence[str], batch: int
+) -> tuple[np.ndarray, np.ndarray]:
+    def features(encode: Callable, things: np.ndarray | Sequence[str]) -> np.ndarray:
+        chunks = (things[start : start + batch] for start in range(0, len(things), batch))
+        return torch.cat([encode(chunk).float() for chunk in chunks]).cpu().numpy()
+
     with torch.inference_mode():
-        images = [
-            clip.encode_image(benchmark.pictures[start : start + batch]).float()
-            for start in range(0, len(benchmark.pictures), batch)
-        ]
-        texts = [
-            clip.encode_text(clip.tokenize(benchmark.texts[start : start + batch])).float()
-            for start in range(0, len(benchmark.texts), batch)
-        ]
-    return torch.cat(images).numpy(), torch.cat(texts).numpy()
+        return features(clip.encode_image, pictures), features(
+            lambda chunk: clip.encode_text(clip.tokenize(chunk)), texts
+        )
 
 
 def evaluate(clip: Clip, benchmark: Benchmark, *, batch: int) -> Evaluation:
@@ -76,9 +79,15 @@ def evaluate(clip: Clip, benchmark: Benchmark, *, batch: int) -> Evaluation:
     return Evaluation([*scores, *_scores(RETRIEVAL, benchmark.name, found)], outcomes)
 
 
-def macro(scores: Iterable[Score]) -> float | None:
-    """The paper's macro average of an evaluation's scores, see `metrics.macro_of`."""
-    return macro_of({f"{score.benchmark}/{score.subset}/{score.metric}": score.value for score in scores})
+def zero_shot_accuracy(
+    clip: Clip, pictures: np.ndarray, prompts: Sequence[str], right: np.ndarray, *, batch: int
+) -> float:
+    """The fraction of pictures whose nearest prompt is a right one; a tie with a wrong one is wrong.
+
+    pictures: (P, H, W, 3) uint8; right: bool (P, prompts), at least one a picture.
+    """
+    images, texts = _embed(clip, pictures, prompts, batch)
+    return float((strict_rank(images @ texts.T, right) == 0).mean())
 
 
 def _scores(benchmark: str, subset: str, outcomes: Outcomes) -> list[Score]:

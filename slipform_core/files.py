@@ -1,11 +1,20 @@
 """Files are written whole or not at all."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 
-def write_text(path: Path, text: str) -> None:
-    """Write a text beside its place and rename it there, folders made where they are missing."""
+@contextmanager
+def whole(path: Path) -> Iterator[Path]:
+    """A path beside `path` to write to; what is there at the end is renamed, folders made where missing."""
     path.parent.mkdir(parents=True, exist_ok=True)
     partial = path.with_name(path.name + ".partial")
-    partial.write_text(text)
+    yield partial
     partial.replace(path)
+
+
+def write_text(path: Path, text: str) -> None:
+    """Write a text, whole."""
+    with whole(path) as partial:
+        partial.write_text(text)

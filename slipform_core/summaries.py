@@ -3,17 +3,15 @@
 import json
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from itertools import islice
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from slipform_core.config import Experiment
 from slipform_core.metrics import counts_for_macro, macro_of
 from slipform_core.outcomes import Outcomes
 from slipform_core.records import ROLES, Keyword
-from slipform_core.shards import read_manifest, read_records, read_samples, rejections
+from slipform_core.shards import read_manifest, read_records, rejections
 from slipform_core.stages import seconds
 from slipform_core.statistics import clustered_bootstrap
 
@@ -83,53 +81,6 @@ def training(folder: Path, pictures: int) -> dict[str, Any]:
         "every": EVERY,
         "curves": {key: values.tolist() for key, values in curves.items()},
     }
-
-
-def shares(experiment: Experiment, clip: Any, folder: Path, margins: Mapping[str, Any]) -> dict[str, Any]:
-    """The hard negative's share at the features of `clip` for each 2N: InfoNCE's and each margin's."""
-    import torch
-
-    from slipform_core.gradients import share_against_batch
-
-    settings = experiment.gradients
-    features, concreteness = _features(clip, folder, experiment.evaluation.batch, 4 * max(settings.pictures))
-    by_loss = {}
-    for name, margin in {"info_nce": None, **margins}.items():
-        measured = share_against_batch(
-            *features,
-            logit_scale=clip.logit_scale.item(),
-            pictures=settings.pictures,
-            batches=settings.batches,
-            generator=torch.Generator().manual_seed(experiment.seed),
-            margin=margin,
-            concreteness=concreteness,
-        )
-        by_loss[name] = {
-            str(share.pictures): {"mean": share.mean, "stderr": share.stderr} for share in measured
-        }
-    return by_loss
-
-
-def _features(clip: Any, folder: Path, batch: int, count: int):
-    """Unit vectors of pictures, captions, negative pictures and negative captions of the first records."""
-    import torch
-
-    from slipform_core.data import negative_pool
-
-    samples = islice(read_samples(folder), count)
-    pool = negative_pool(((s.record, s.picture, s.negative_picture) for s in samples), clip.tokenize)
-    # One record a picture, so that no picture meets itself in a batch.
-    rows = pool.first[:-1]
-    parts: list[list[torch.Tensor]] = [[], [], [], []]
-    with torch.inference_mode():
-        for start in range(0, len(pool), batch):
-            pictures = np.arange(start, min(start + batch, len(pool)))
-            taken = pool.take(pictures, rows[pictures])
-            parts[0].append(clip.encode_image(taken.pictures))
-            parts[1].append(clip.encode_text(taken.tokens))
-            parts[2].append(clip.encode_image(taken.negative_pictures))
-            parts[3].append(clip.encode_text(taken.negative_tokens))
-    return [torch.cat(part) for part in parts], pool.concreteness[torch.from_numpy(rows)]
 
 
 def survey(columns: Mapping[str, list], frequency: Mapping[str, int]) -> dict[str, Any]:

@@ -8,7 +8,8 @@ import pytest
 import yaml
 from pydantic import BaseModel
 
-from slipform_core.config import ConfigError, Experiment, Section, fingerprint, load
+from slipform_core.config import ConfigError, Experiment, fingerprint, load
+from slipform_core.config.sections import Section
 
 PARAMS = Path(__file__).parent.parent / "notebooks" / "params"
 PROFILES = sorted(path.stem for path in PARAMS.glob("*.yml"))
@@ -83,8 +84,10 @@ def test_a_setting_that_cannot_be_read_is_named_with_the_nearest_name(settings: 
         ("arms.hc_cement.margin.width=0", "arms.hc_cement.margin.width", "0", "greater than 0"),
         ("arms.hc_cement.margin.low=.nan", "arms.hc_cement.margin.low", "nan", "finite"),
         ("'gradients.pictures=[8, 15]'", "gradients.pictures.1", "15", "multiple of 2"),
-        ("arms.hc_cement.loss=info_nce", "arms.hc_cement", "'info_nce'", "given for the loss cement"),
-        ("arms.hc_info_nce.loss=cement", "arms.hc_info_nce", "'cement'", "given for the loss cement"),
+        ("arms.hc_cement.loss=tsvlc", "arms.hc_cement", "'tsvlc'", "has no margin; these have: cement"),
+        ("arms.hc_info_nce.loss=cement", "arms.hc_info_nce", "'cement'", "and none is given"),
+        ("arms.plain.loss=clic", "arms.plain", "'clic'", "clic needs negatives"),
+        ("'arms.hc_info_nce.settings={gamma: big}'", "arms.hc_info_nce.settings.gamma", "'big'", "number"),
         ("gradients.batches=1", "gradients.batches", "1", "greater than or equal to 2"),
         ("arms.hc_cement.negatives=null", "arms.hc_cement", "None", "cement needs negatives"),
     ],
@@ -214,12 +217,13 @@ def test_nothing_that_decides_a_result_has_a_default() -> None:
     def optional(section: type[BaseModel]) -> set[str]:
         return {name for name, field in section.model_fields.items() if not field.is_required()}
 
-    # What is left out of an arm is not a default: it has no margin, own concreteness, the batch of `train`.
+    # What is left out of an arm is not a default: it has no margin, own concreteness, the batch of `train`,
+    # and the settings of its loss are those of the loss.
     # And a training without these is in the weights' precision, of whole batches, with nothing beside it.
     sections = Section.__subclasses__()
     found = {f"{section.__name__}.{name}" for section in sections for name in optional(section)}
     beside = {f"Training.{name}" for name in ("precision", "compile", "chunk", "ema", "evaluate_every")}
-    assert found == {"Arm.margin", "Arm.concreteness", "Arm.batch"} | beside
+    assert found == {"Arm.margin", "Arm.concreteness", "Arm.batch", "Arm.settings"} | beside
 
 
 def leaves(node: Any, path: tuple = ()) -> list[tuple]:

@@ -9,8 +9,8 @@ import torch
 from torch.nn.functional import normalize
 
 from slipform_core.benchmarks import Benchmark, Items
-from slipform_core.evaluation import RECALLS, embed, evaluate, macro
-from slipform_core.metrics import macro_average
+from slipform_core.evaluation import RECALLS, embed, evaluate, zero_shot_accuracy
+from slipform_core.metrics import macro_average, macro_of
 from slipform_core.records import Score
 
 WIDTH = 16
@@ -175,6 +175,10 @@ def test_a_subset_of_no_benchmark_is_refused() -> None:
         evaluate(Lookup(unit(30, 1), unit(50, 2)), given, batch=8)
 
 
+def macro(scores):
+    return macro_of({f"{score.benchmark}/{score.subset}/{score.metric}": score.value for score in scores})
+
+
 def test_the_macro_average_is_the_papers_of_the_means_of_subsets() -> None:
     given = benchmark(pictures=30, texts=50, items=40)
     scores = evaluate(Lookup(unit(30, 1), unit(50, 2)), given, batch=16).scores
@@ -303,3 +307,14 @@ def test_features_of_a_narrow_type_are_widened_before_they_are_compared() -> Non
     images, texts = embed(Lookup(unit(30, 1).bfloat16(), unit(50, 2).bfloat16()), given, batch=16)
     assert images.dtype == texts.dtype == np.float32
     assert images.shape == (30, WIDTH) and texts.shape == (50, WIDTH)
+
+
+def test_zero_shot_accuracy_counts_the_pictures_whose_nearest_prompt_is_right() -> None:
+    clip = Lookup(torch.eye(WIDTH)[:4], torch.eye(WIDTH)[[0, 1, 2, 2]])
+    pixels = benchmark(4, 4, items=1).pictures
+    right = np.zeros((4, 4), dtype=bool)
+    # Picture 0 is like prompt 0; 1 is like 1, not like 0; 2 is as like 3 as the right 2; 3 like none.
+    right[[0, 0, 1, 2, 3], [0, 3, 0, 2, 1]] = True
+    assert zero_shot_accuracy(clip, pixels, ["0", "1", "2", "3"], right, batch=3) == 0.25
+    right[2, 3] = True
+    assert zero_shot_accuracy(clip, pixels, ["0", "1", "2", "3"], right, batch=2) == 0.5

@@ -16,8 +16,8 @@ import torch
 from slipform_core import config, experiment, results, stages
 from slipform_core.benchmarks import world_benchmark
 from slipform_core.config import Experiment
-from slipform_core.gradients import share_against_batch
-from slipform_core.loss import fermi_dirac_margin
+from slipform_core.gradients import hard_negative_share, share_against_batch
+from slipform_core.loss import LOSSES, Pairs, contrastive_logits, fermi_dirac_margin
 from slipform_core.outcomes import Outcomes
 from slipform_core.shards import read_manifest, read_samples
 
@@ -163,18 +163,28 @@ def test_shares_are_those_of_features_made_one_at_a_time(home: Path) -> None:
     margin = fermi_dirac_margin(low=-2, high=2, midpoint=4, width=0.15)
     measured = load(home, "gradients").values["shares"]["swap"]
     for name, given in {"info_nce": None, "hc_cement": margin}.items():
+        words = torch.tensor([s.record.keyword.concreteness for s in firsts.values()])
+        pool = Pairs(*map(torch.stack, zip(*rows, strict=True)), concreteness=words)
         expected = share_against_batch(
-            *map(torch.stack, zip(*rows, strict=True)),
-            logit_scale=clip.logit_scale.item(),
+            pool,
+            lambda pairs, m=given: hard_negative_share(contrastive_logits(pairs, clip.logit_scale.item(), m)),
             pictures=[8, 16],
             batches=2,
             generator=torch.Generator().manual_seed(smoke().seed),
-            margin=given,
-            concreteness=torch.tensor([s.record.keyword.concreteness for s in firsts.values()]),
         )
         for share in expected:
             found = measured[name][str(share.pictures)]
             assert found == pytest.approx({"mean": share.mean, "stderr": share.stderr}, rel=1e-3)
+
+
+def test_every_objective_has_a_share_at_fixed_and_at_trained_features(home: Path) -> None:
+    gradients = load(home, "gradients").values
+    assert set(gradients["objectives"]) == {"base", "hc_info_nce", "hc_cement"}
+    for by_objective in gradients["objectives"].values():
+        assert {*LOSSES, "neg_clip + margin", "triplet_clip + margin", "dcl + margin"} == set(by_objective)
+        assert all(0 < point["mean"] < 1 for curve in by_objective.values() for point in curve.values())
+    base = gradients["objectives"]["base"]
+    assert base["tsvlc"]["16"]["mean"] > base["neg_clip"]["16"]["mean"]
 
 
 def test_the_arms_differ_and_start_from_the_base(home: Path) -> None:

@@ -7,10 +7,10 @@ import pytest
 
 from slipform_core import config, experiment, stages
 from slipform_core.config import ConfigError, Experiment
-from slipform_core.experiment import arms, measurements, negatives
+from slipform_core.experiment import arms, measurements, negatives, shares
 
 PARAMS = Path(__file__).parent.parent / "notebooks" / "params"
-PARTS = (negatives, arms, measurements)
+PARTS = (negatives, arms, measurements, shares)
 
 
 def smoke(settings: str = "") -> Experiment:
@@ -86,7 +86,7 @@ def functions() -> dict[str, ast.FunctionDef]:
 
 def used_by(function: ast.FunctionDef) -> set[str]:
     """The modules of ours that a function imports, or reads of those that the file imports."""
-    at_top = {"summaries", "outcomes"}
+    at_top = {"outcomes", "summaries"}
     found = {node.id for node in ast.walk(function) if isinstance(node, ast.Name)} & at_top
     for node in ast.walk(function):
         if isinstance(node, ast.ImportFrom) and node.module == "slipform_core":
@@ -106,7 +106,8 @@ def hashed_by(name: str) -> set[str]:
     return named.union(*(hashed_by(call.func.id) for call in calls if call.func.id in below))
 
 
-STAGES = ["words", "plant", "judged", "matched", "pretrain", "fine_tune", "score", "gradients", "blind"]
+STAGES = ["words", "plant", "judged", "matched", "pretrain", "fine_tune", "score", "blind"]
+STAGES += ["gradients", "objectives"]
 
 
 @pytest.mark.parametrize("name", STAGES)
@@ -131,6 +132,12 @@ def test_the_name_of_a_stage_depends_on_the_code_that_makes_it(name: str) -> Non
         ("arms.hc_static_1.margin.value=.inf", ["arms.hc_static_1.margin.value", "finite"]),
         ("'selected=[plain, lane]'", ["selected.1 = 'lane'", "plain, hc_info_nce"]),
         ("gradients.arms=[plain]", ["gradients.arms", "plain", "no margin"]),
+        ("gradients.trained=[lane]", ["gradients.trained.0 = 'lane'", "plain, hc_info_nce"]),
+        ("survey.scenes=7", ["gradients.pictures", "8", "survey.scenes = 7"]),
+        ("arms.hc_info_nce.loss=degla", ["arms.hc_info_nce", "degla", "train.ema"]),
+        ("arms.hc_info_nce.loss=hard_positives", ["arms.hc_info_nce", "paraphrases"]),
+        ("arms.hc_info_nce.loss=tsvlc 'arms.hc_info_nce.settings={wieght: 2}'", ["'wieght'", "weight"]),
+        ("'arms.hc_info_nce.settings={margin: 2}'", ["arms.hc_info_nce", "info_nce has no setting 'margin'"]),
         ("survey.scenes=49", ["survey.scenes", "49", "world.train_scenes = 48"]),
         ("evaluation.probe=49", ["evaluation.probe", "49", "world.train_scenes = 48"]),
         ("'selected=[hc_info_nce_double]' arms.hc_info_nce_double.batch=7", ["train.pictures", "56", "48"]),

@@ -11,6 +11,7 @@ from slipform_core.gradients import (
     hard_negative_share,
     logit_gradients,
     share_against_batch,
+    share_and_budget,
     share_by_autograd,
     share_with_margin,
 )
@@ -19,6 +20,7 @@ from slipform_core.loss import (
     cement,
     contrastive_logits,
     fermi_dirac_margin,
+    hard_positives,
     info_nce,
     static_margin,
 )
@@ -153,6 +155,25 @@ def test_a_missing_negative_has_no_share():
         share_by_autograd(info_nce, Pairs(pairs.image, pairs.text), 9.0)
 
 
+def test_own_paraphrases_are_no_negatives_and_those_of_others_are():
+    pairs = make_pairs(n=4, pictures=False)
+    others = normalize(torch.randn(4, 2, 5, generator=torch.Generator().manual_seed(4)).double(), dim=-1)
+    asked = dataclasses.replace(pairs, positive_text=others)
+    logits = contrastive_logits(pairs, 6.0)
+    paraphrases = 6.0 * torch.einsum("id,jpd->ijp", pairs.image, others)
+    shares = share_by_autograd(hard_positives, asked, 6.0)
+    for i in range(4):
+        own = rest = 0.0
+        for positives in (logits[:, :4], paraphrases[..., 0], paraphrases[..., 1]):
+            p = probabilities([*positives[i].tolist(), *logits[i, 4:].tolist()])
+            own += p[4 + i]
+            rest += math.fsum(p) - p[i]
+        assert shares[i].item() == pytest.approx(own / rest)
+    torch.testing.assert_close(
+        share_by_autograd(info_nce, asked, 6.0), share_by_autograd(info_nce, pairs, 6.0)
+    )
+
+
 @pytest.mark.parametrize("scale", [1.0, 20.0])
 def test_budget_is_the_slow_sum(scale):
     logits = contrastive_logits(make_pairs(), scale)
@@ -165,6 +186,8 @@ def test_budget_is_the_slow_sum(scale):
     total = positive + own + easy
     expected = [positive / total, own / total, easy / total]
     assert [part.item() for part in gradient_budget(logits)] == pytest.approx(expected)
+    shares, budget = share_and_budget(logits)
+    assert torch.equal(shares, hard_negative_share(logits)) and budget == gradient_budget(logits)
 
 
 def test_budget_stays_right_where_p_ii_rounds_to_one():
@@ -180,21 +203,27 @@ def pool(n=64, seed=3):
     text = image + 0.5 * torch.randn(n, 16, generator=generator)
     changed = torch.randn(n, 16, generator=generator)
     parts = (image, text, image + 0.7 * changed, text + 0.7 * changed)
-    return [normalize(part, dim=-1) for part in parts], 1 + 4 * torch.rand(n, generator=generator)
+    words = 1 + 4 * torch.rand(n, generator=generator)
+    return Pairs(*(normalize(part, dim=-1) for part in parts), concreteness=words)
+
+
+def closed_form(margin=None):
+    return lambda pairs: hard_negative_share(contrastive_logits(pairs, 15.0, margin))
 
 
 def test_the_share_falls_with_the_batch_and_a_margin_is_the_closed_form():
-    parts, words = pool()
-    settings = {"logit_scale": 15.0, "pictures": [8, 32, 128], "batches": 5}
+    pairs = pool()
+    settings = {"pictures": [8, 32, 128], "batches": 5}
 
     def seeded():
         return torch.Generator().manual_seed(1)
 
-    plain = share_against_batch(*parts, **settings, generator=seeded())
-    assert plain == share_against_batch(*parts, **settings, generator=seeded())
+    plain = share_against_batch(pairs, closed_form(), **settings, generator=seeded())
+    assert plain == share_against_batch(pairs, closed_form(), **settings, generator=seeded())
     assert [point.pictures for point in plain] == [8, 32, 128]
     assert plain[0].mean > plain[1].mean > plain[2].mean
-    curve = share_against_batch(*parts, **settings, generator=seeded(), margin=PAPER, concreteness=words)
+    curve = share_against_batch(pairs, closed_form(PAPER), **settings, generator=seeded())
+    parts = (pairs.image, pairs.text, pairs.negative_image, pairs.negative_text)
     generator = seeded()
     for point, margined in zip(plain, curve, strict=True):
         bare, closed = [], []
@@ -203,7 +232,7 @@ def test_the_share_falls_with_the_batch_and_a_margin_is_the_closed_form():
             image, text, other_image, other_text = (part[drawn].double() for part in parts)
             rho = hard_negative_share(15 * torch.cat([image, other_image]) @ torch.cat([text, other_text]).T)
             bare.append(rho.mean())
-            closed.append(share_with_margin(rho, PAPER(words[drawn].double()).repeat(2)).mean())
+            closed.append(share_with_margin(rho, PAPER(pairs.concreteness[drawn].double()).repeat(2)).mean())
         for values, got in ((torch.stack(bare), point), (torch.stack(closed), margined)):
             assert got.mean == pytest.approx(values.mean().item(), rel=1e-5)
             assert got.stderr == pytest.approx((values.var() / 5).sqrt().item(), rel=1e-3, abs=1e-7)
@@ -211,15 +240,16 @@ def test_the_share_falls_with_the_batch_and_a_margin_is_the_closed_form():
 
 
 def test_mistakes_are_named():
-    parts, _ = pool(8)
-    settings = {"logit_scale": 15.0, "batches": 2, "generator": torch.Generator()}
+    pairs = pool(8)
+    settings = {"batches": 2, "generator": torch.Generator()}
     for size in (7, 18, 0):
         with pytest.raises(ValueError, match=f"pictures = {size} is not an even number of 2 to 16"):
-            share_against_batch(*parts, **settings, pictures=[size])
+            share_against_batch(pairs, closed_form(), **settings, pictures=[size])
     with pytest.raises(ValueError, match="batches = 1"):
-        share_against_batch(*parts, **{**settings, "batches": 1}, pictures=[4])
+        share_against_batch(pairs, closed_form(), **{**settings, "batches": 1}, pictures=[4])
     with pytest.raises(ValueError, match="needs the concreteness"):
-        share_against_batch(*parts, **settings, pictures=[4], margin=PAPER)
+        wordless = dataclasses.replace(pairs, concreteness=None)
+        share_against_batch(wordless, closed_form(PAPER), **settings, pictures=[4])
     for shape in ((4, 6), (3, 3), (4,)):
         with pytest.raises(ValueError, match=r"expected \(2N, 2N\)"):
             hard_negative_share(torch.zeros(shape))

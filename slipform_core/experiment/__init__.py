@@ -9,11 +9,12 @@ from functools import partial
 from pathlib import Path
 
 from slipform_core import executors, results
-from slipform_core.config import MATCHED, Experiment, fingerprint
+from slipform_core.config import Experiment, fingerprint
 from slipform_core.experiment.arms import BASE, fine_tune, load, pretrain, train_with_ranks, trained
 from slipform_core.experiment.checks import check
-from slipform_core.experiment.measurements import blind, gradients, score
+from slipform_core.experiment.measurements import blind, score
 from slipform_core.experiment.negatives import SURVEY, judged, matched, plant, words
+from slipform_core.experiment.shares import gradients, objectives
 from slipform_core.experiment.summary import summarise
 from slipform_core.stages import code
 
@@ -27,6 +28,7 @@ __all__ = [
     "judged",
     "load",
     "matched",
+    "objectives",
     "plant",
     "pretrain",
     "run",
@@ -55,9 +57,10 @@ def run(experiment: Experiment, *, folder: Path, stages: Path, jobs: int, comman
 
     executors.run_all([*each(pretrain), *each(plant, [*choices, SURVEY]), *each(words), *each(blind)], jobs)
     executors.run_all(each(judged, [*choices, SURVEY]), jobs)
-    if any(arm.negatives in MATCHED for arm in selected.values()):
+    if experiment.matches:
         matched(experiment, stages)
     executors.run_all([*each(score, [*selected, BASE]), *each(gradients)], jobs)
+    executors.run_all(each(objectives, [BASE, *experiment.examined]), jobs)
     made = results.provenance(
         command=command,
         config=experiment.model_dump(),

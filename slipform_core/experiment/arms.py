@@ -8,6 +8,7 @@ from pathlib import Path
 from slipform_core.config import MATCHED, Arm, Experiment, fingerprint
 from slipform_core.experiment.checks import BASE
 from slipform_core.experiment.negatives import matched, plant
+from slipform_core.experiment.watch import zero_shot
 from slipform_core.files import write_text
 from slipform_core.stages import code, stage
 
@@ -31,7 +32,8 @@ def _pretrain(experiment: Experiment, folder: Path) -> None:
     write_text(folder / "words.json", json.dumps(vocabulary))
     clip = MODELS[experiment.model](vocabulary, seed=experiment.pretrain.seed, side=experiment.world.side)
     pool = caption_pool(captions, source.picture, clip.tokenize)
-    trainer.train(clip, pool, loss.info_nce, experiment.pretrain, folder=folder, name=BASE)
+    evaluate = zero_shot(experiment, experiment.pretrain)
+    trainer.train(clip, pool, loss.info_nce, experiment.pretrain, folder=folder, name=BASE, evaluate=evaluate)
 
 
 def load(experiment: Experiment, stages: Path, arm: str):
@@ -66,7 +68,7 @@ def _fine_tune(experiment: Experiment, stages: Path, arm: str, folder: Path) -> 
     from slipform_core.data import caption_pool, negative_pool
     from slipform_core.sources import WorldSource
 
-    settings = experiment.arms[arm]
+    settings, training = experiment.arms[arm], experiment.training(arm)
     clip = load(experiment, stages, BASE)
     if settings.negatives:
         pool = negative_pool(_triples(experiment, stages, settings), clip.tokenize)
@@ -78,7 +80,8 @@ def _fine_tune(experiment: Experiment, stages: Path, arm: str, folder: Path) -> 
     if settings.concreteness == "shuffled":
         pool = pool.shuffled(seed=experiment.train.seed)
     objective = objective_of(settings, margin)
-    trainer.train(clip, pool, objective, experiment.training(arm), folder=folder, name=arm, margin=margin)
+    evaluate = zero_shot(experiment, training)
+    trainer.train(clip, pool, objective, training, folder=folder, name=arm, margin=margin, evaluate=evaluate)
 
 
 def train_with_ranks(experiment: Experiment, stages: Path, arm: str, folder: Path) -> None:
@@ -127,8 +130,8 @@ def objective_of(arm: Arm, margin):
     """The loss of an arm as a function of pairs and logit scale."""
     from slipform_core import loss
 
-    objective = loss.LOSSES[arm.loss]
-    return objective if margin is None else partial(objective, margin=margin)
+    settings = (arm.settings or {}) | ({} if margin is None else {"margin": margin})
+    return loss.make_objective(arm.loss, **settings)
 
 
 def trained(experiment: Experiment, stages: Path, arm: str) -> Path:

@@ -1,6 +1,11 @@
 """What would fail after minutes of work is refused before any."""
 
-from slipform_core.config import ConfigError, Experiment
+from typing import TYPE_CHECKING
+
+from slipform_core.config import Arm, ConfigError, Experiment, Training
+
+if TYPE_CHECKING:
+    from slipform_core.loss import Objective
 
 BASE = "base"  # the name of the pretrained model among the arms
 
@@ -25,7 +30,11 @@ def _check_names(experiment: Experiment) -> None:
         "model": (experiment.model, MODELS),
         **{f"arms.{name}.loss": (arm.loss, LOSSES) for name, arm in arms.items()},
         **{f"selected.{place}": (name, arms) for place, name in enumerate(experiment.selected)},
-        **{f"gradients.arms.{place}": (name, arms) for place, name in enumerate(experiment.gradients.arms)},
+        **{
+            f"gradients.{part}.{place}": (name, arms)
+            for part in ("arms", "trained")
+            for place, name in enumerate(getattr(experiment.gradients, part))
+        },
     }
     for parameter, (name, choices) in names.items():
         if name not in choices:
@@ -39,16 +48,30 @@ def _check_names(experiment: Experiment) -> None:
 
 def _check_settings(experiment: Experiment) -> None:
     from slipform_core.emoji_world.lexicon import nouns
-    from slipform_core.experiment.arms import margin_of
+    from slipform_core.experiment.arms import margin_of, objective_of
 
     parameter = "world.nouns"
     try:
         nouns(experiment.world.nouns)
         for name, arm in experiment.arms.items():
             parameter = f"arms.{name}"
-            margin_of(arm, concreteness=None)
-    except ValueError as error:
+            objective = objective_of(arm, margin_of(arm, concreteness=None))
+            _check_objective(parameter, arm, objective, experiment.training(name))
+    except (ValueError, TypeError) as error:
         raise ConfigError(f"{parameter}: {error}") from None
+
+
+def _check_objective(parameter: str, arm: Arm, objective: "Objective", training: Training) -> None:
+    from slipform_core.loss import needs_teacher
+
+    if arm.loss == "hard_positives":
+        raise ConfigError(f"{parameter}: hard_positives needs paraphrases, which hard negatives come without")
+    if arm.settings and "margin" in arm.settings:
+        raise ConfigError(f"{parameter}: a margin is given as `margin`, not in `settings`")
+    if needs_teacher(objective) and training.ema is None:
+        raise ConfigError(
+            f"{parameter}: {arm.loss} learns from the averaged model: give train.ema, 0.9996 say"
+        )
 
 
 def _check_sizes(experiment: Experiment) -> None:
@@ -56,11 +79,11 @@ def _check_sizes(experiment: Experiment) -> None:
     pairs = [
         experiment.training(name).pictures // (2 if arm.negatives else 1) for name, arm in chosen.items()
     ]
-    shares = experiment.gradients.pictures if experiment.choices else []
+    largest = max(experiment.gradients.pictures, default=0) // 2
     sizes = {
         "pretrain.pictures": (experiment.pretrain.pictures, "pretrain_scenes"),
         "train.pictures": (max(pairs, default=0), "train_scenes"),
-        "gradients.pictures": (max(shares, default=0) // 2, "train_scenes"),
+        "gradients.pictures": (largest if experiment.choices else 0, "train_scenes"),
         "survey.scenes": (experiment.survey.scenes, "train_scenes"),
         "evaluation.probe": (experiment.evaluation.probe, "train_scenes"),
         "evaluation.retrieval": (experiment.evaluation.retrieval, "test_scenes"),
@@ -68,3 +91,7 @@ def _check_sizes(experiment: Experiment) -> None:
     for parameter, (needed, scenes) in sizes.items():
         if needed > (there := getattr(world, scenes)):
             raise ConfigError(f"{parameter} needs {needed} scenes, and world.{scenes} = {there}")
+    if largest > experiment.survey.scenes:
+        raise ConfigError(
+            f"gradients.pictures needs {largest} scenes, and survey.scenes = {experiment.survey.scenes}"
+        )

@@ -1,4 +1,4 @@
-"""The stages of numbers: scores, gradient shares, and what text alone gives away."""
+"""The stages of scores, and of what text alone gives away."""
 
 import json
 from dataclasses import asdict, dataclass
@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from slipform_core import outcomes, summaries
+from slipform_core import outcomes
 from slipform_core.config import Experiment
-from slipform_core.experiment.arms import BASE, load, margin_of, pretrain, trained
+from slipform_core.experiment.arms import load, trained
 from slipform_core.experiment.negatives import plant
 from slipform_core.files import write_text
 from slipform_core.stages import code, stage
@@ -100,27 +100,6 @@ def _labelled(source: Any, split: str, count: int) -> _Labelled:
         [{noun for noun, _, _ in caption.scene["things"]} for caption in captions],
         [caption.scene["place"] for caption in captions],
     )
-
-
-def gradients(experiment: Experiment, stages: Path) -> Path:
-    """The hard negative's gradient share against batch size at the base's features; `shares.json`."""
-    stands_on = [pretrain(experiment, stages).name]
-    stands_on += [plant(experiment, stages, choice).name for choice in experiment.choices]
-    arms = {name: experiment.arms[name] for name in experiment.gradients.arms}
-    margins = {name: arm.margin.model_dump() for name, arm in arms.items()}
-    code_hash = code("slipform_core.gradients", "slipform_core.summaries")
-    depends = (stands_on, margins, experiment.gradients, experiment.seed, code_hash)
-    return stage(stages, "gradients", *depends, make=partial(_gradients, experiment, stages))
-
-
-def _gradients(experiment: Experiment, stages: Path, folder: Path) -> None:
-    clip = load(experiment, stages, BASE)
-    margins = {name: margin_of(experiment.arms[name], None) for name in experiment.gradients.arms}
-    shares = {
-        choice: summaries.shares(experiment, clip, plant(experiment, stages, choice), margins)
-        for choice in experiment.choices
-    }
-    write_text(folder / "shares.json", json.dumps(shares))
 
 
 def blind(experiment: Experiment, stages: Path) -> Path:

@@ -5,10 +5,11 @@ from pathlib import Path
 from typing import Any
 
 from slipform_core import summaries
-from slipform_core.config import MATCHED, Experiment
+from slipform_core.config import Experiment
 from slipform_core.experiment.arms import BASE, trained
-from slipform_core.experiment.measurements import blind, gradients, score
+from slipform_core.experiment.measurements import blind, score
 from slipform_core.experiment.negatives import SURVEY, judged, matched, plant, words
+from slipform_core.experiment.shares import gradients, objectives
 
 
 def summarise(experiment: Experiment, stages: Path) -> dict[str, dict[str, Any]]:
@@ -19,10 +20,7 @@ def summarise(experiment: Experiment, stages: Path) -> dict[str, dict[str, Any]]
         "negatives": {choice: summaries.negatives(plant(experiment, stages, choice)) for choice in choices},
         "judged": {choice: _judged(experiment, stages, choice) for choice in choices},
         "blind": _read(blind(experiment, stages) / "blind.json"),
-        "gradients": {
-            "batches": experiment.gradients.batches,
-            "shares": _read(gradients(experiment, stages) / "shares.json"),
-        },
+        "gradients": _gradients(experiment, stages),
         "training": {arm: _training(experiment, stages, arm) for arm in arms},
     }
     values["survey"] = summaries.survey(_columns(experiment, stages, SURVEY), values["words"]["frequency"])
@@ -38,7 +36,7 @@ def summarise(experiment: Experiment, stages: Path) -> dict[str, dict[str, Any]]
         arm: summaries.scores(folder / "scores.json") | ({"macro": macros[arm]} if arm in macros else {})
         for arm, folder in scored.items()
     }
-    if any(arm.negatives in MATCHED for arm in experiment.chosen.values()):
+    if experiment.matches:
         values["matched"] = _read(matched(experiment, stages) / "matched.json")["balance"]
     return values
 
@@ -55,6 +53,14 @@ def _judged(experiment: Experiment, stages: Path, choice: str) -> dict[str, Any]
     from slipform_core.judges import table
 
     return table(_columns(experiment, stages, choice))
+
+
+def _gradients(experiment: Experiment, stages: Path) -> dict[str, Any]:
+    by_arm = {
+        arm: _read(objectives(experiment, stages, arm) / "shares.json")
+        for arm in (BASE, *experiment.examined)
+    }
+    return {**_read(gradients(experiment, stages) / "shares.json"), "objectives": by_arm}
 
 
 def _training(experiment: Experiment, stages: Path, arm: str) -> dict[str, Any]:

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from functools import partial
-from inspect import isclass
+from inspect import isclass, signature
 
 from torch import Tensor
 
@@ -59,7 +59,13 @@ def make_objective(name: str, **settings) -> Objective:
     """
     if name not in LOSSES:
         raise ValueError(f"unknown loss {name!r}; the losses are: {', '.join(LOSSES)}")
-    return LOSSES[name](**settings) if isclass(LOSSES[name]) else partial(LOSSES[name], **settings)
+    loss = LOSSES[name]
+    known = [
+        parameter for parameter in signature(loss).parameters if parameter not in ("pairs", "logit_scale")
+    ]
+    if unknown := settings.keys() - known:
+        raise TypeError(f"{name} has no setting {min(unknown)!r}; it has: {', '.join(known) or 'none'}")
+    return loss(**settings) if isclass(loss) else partial(loss, **settings)
 
 
 __all__ = [

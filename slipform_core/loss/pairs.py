@@ -3,7 +3,7 @@
 B pairs in a batch, D embedding width, K hard negatives a pair.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 
 import torch
 from torch import Tensor
@@ -67,6 +67,17 @@ class Pairs:
         if self.concreteness is None:
             return torch.full(shape, torch.nan)
         return self.concreteness.reshape(len(self.image), -1).expand(shape)
+
+    def take(self, rows: Tensor) -> "Pairs":
+        """Some of the pairs, by their indices (M,)."""
+        taken = {}
+        for field in fields(self):
+            value = getattr(self, field.name)
+            if isinstance(value, Pairs):
+                taken[field.name] = value.take(rows)
+            elif value is not None:
+                taken[field.name] = value[rows.to(value.device)]
+        return Pairs(**taken)
 
     def _shapes(self) -> tuple[int, int, int]:
         """B, D and K."""

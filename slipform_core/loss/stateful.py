@@ -45,7 +45,7 @@ class CeClip(nn.Module):
     Source: arXiv 2306.08832 and its code.
     """
 
-    def __init__(self, negatives: int, rank_weight: float = 0.2, text_weight: float = 0.3):
+    def __init__(self, negatives: int = 1, rank_weight: float = 0.2, text_weight: float = 0.3):
         super().__init__()
         self.rank_weight, self.text_weight = rank_weight, text_weight
         self.register_buffer("thresholds", torch.zeros(negatives))

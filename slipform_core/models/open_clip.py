@@ -50,7 +50,6 @@ def save_open_clip(clip: Clip, folder: Path, config: dict) -> None:
     """
     import open_clip
 
-    folder.mkdir(parents=True, exist_ok=True)
     save_weights(clip.model, folder / WEIGHTS)
     looks = {"mean": clip.model.visual.image_mean, "std": clip.model.visual.image_std}
     looks |= {

@@ -4,6 +4,8 @@ from pathlib import Path
 
 from torch import nn
 
+from slipform_core.files import whole
+
 
 def activation(model: nn.Module) -> str:
     """QuickGELU, as in OpenAI's weights, or GELU: the same weights mean another model under the other."""
@@ -14,9 +16,8 @@ def save_weights(model: nn.Module, path: Path) -> None:
     """Write a model's weights as safetensors, whole or not at all."""
     from safetensors.torch import save_file
 
-    partial = path.with_name(path.name + ".partial")
-    save_file(model.state_dict(), partial, metadata={"activation": activation(model)})
-    partial.replace(path)
+    with whole(path) as partial:
+        save_file(model.state_dict(), partial, metadata={"activation": activation(model)})
 
 
 def load_weights(model: nn.Module, path: Path) -> None:

@@ -6,6 +6,7 @@ from typing import Any
 import torch
 
 from slipform_core.config import Training
+from slipform_core.files import whole
 
 NAME = "checkpoint.pt"
 
@@ -15,9 +16,8 @@ def save(folder: Path, **state: Any) -> None:
     random = {"cpu": torch.get_rng_state()}
     if torch.cuda.is_available():
         random["cuda"] = torch.cuda.get_rng_state()
-    partial = folder / f"{NAME}.partial"
-    torch.save(state | {"random": random}, partial)
-    partial.replace(folder / NAME)
+    with whole(folder / NAME) as partial:
+        torch.save(state | {"random": random}, partial)
 
 
 def load(folder: Path, settings: Training) -> dict[str, Any] | None:

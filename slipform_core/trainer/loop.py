@@ -17,7 +17,7 @@ from torch.optim.swa_utils import AveragedModel, get_ema_multi_avg_fn
 from slipform_core import progress
 from slipform_core.config import Training
 from slipform_core.data import Batch, Pool
-from slipform_core.gradients import gradient_budget, hard_negative_share
+from slipform_core.gradients import share_and_budget
 from slipform_core.loss import Margin, Objective, Pairs, contrastive_logits, gather_pairs, needs_teacher
 from slipform_core.models import Clip, save_weights
 from slipform_core.trainer import checkpoint
@@ -166,11 +166,8 @@ class _Training:
         pairs = self.pairs
         if pairs.negative_image is None or pairs.negatives != 1 or 2 * len(pairs.image) > LOGGED:
             return {}
-        logits = contrastive_logits(pairs, self.scale, margin)
-        return {
-            "share": hard_negative_share(logits).mean(),
-            "budget": gradient_budget(logits).own_negative,
-        }
+        shares, budget = share_and_budget(contrastive_logits(pairs, self.scale, margin))
+        return {"share": shares.mean(), "budget": budget.own_negative}
 
     def _evaluate(self, evaluate: Callable[[Clip], float]) -> None:
         if self.rank.index == 0:
