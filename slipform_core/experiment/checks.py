@@ -56,22 +56,20 @@ def _check_settings(experiment: Experiment) -> None:
         for name, arm in experiment.arms.items():
             parameter = f"arms.{name}"
             objective = objective_of(arm, margin_of(arm, concreteness=None))
-            _check_objective(parameter, arm, objective, experiment.training(name))
+            _check_objective(arm, objective, experiment.training(name))
     except (ValueError, TypeError) as error:
         raise ConfigError(f"{parameter}: {error}") from None
 
 
-def _check_objective(parameter: str, arm: Arm, objective: "Objective", training: Training) -> None:
+def _check_objective(arm: Arm, objective: "Objective", training: Training) -> None:
     from slipform_core.loss import needs_teacher
 
     if arm.loss == "hard_positives":
-        raise ConfigError(f"{parameter}: hard_positives needs paraphrases, which hard negatives come without")
+        raise ValueError("hard_positives needs paraphrases, which hard negatives come without")
     if arm.settings and "margin" in arm.settings:
-        raise ConfigError(f"{parameter}: a margin is given as `margin`, not in `settings`")
+        raise ValueError("a margin is given as `margin`, not in `settings`")
     if needs_teacher(objective) and training.ema is None:
-        raise ConfigError(
-            f"{parameter}: {arm.loss} learns from the averaged model: give train.ema, 0.9996 say"
-        )
+        raise ValueError(f"{arm.loss} learns from the averaged model: give train.ema, 0.9996 say")
 
 
 def _check_sizes(experiment: Experiment) -> None:

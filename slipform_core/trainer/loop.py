@@ -53,8 +53,9 @@ def train(
     the model, asked for every `settings.evaluate_every` steps. A batch holds `settings.pictures` pictures
     over all ranks, half of them hard negatives where the pool has them.
 
-    `log.jsonl` has a line a step: loss, the hard negative's share and its part of the gradient budget,
-    learning rate, gradient norm, scale; `evaluations.jsonl` one an evaluation. A folder with a checkpoint is
+    `log.jsonl` has a line a step: loss, the hard negative's share and its part of the gradient budget in the
+    softmax over the batch (what an objective adds to that has no part in them), learning rate, gradient norm,
+    scale; `evaluations.jsonl` one an evaluation. A folder with a checkpoint is
     resumed, to the same weights. With `settings.ema` the averaged weights are in `average.safetensors`, and
     an objective's own in `objective.safetensors`.
     Raises ValueError when a batch is larger than the pool or no multiple of the ranks, FloatingPointError
