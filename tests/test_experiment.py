@@ -3,6 +3,7 @@
 import json
 import math
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -199,14 +200,20 @@ def test_the_arms_differ_and_start_from_the_base(home: Path) -> None:
     assert by_arm["hc_cement"]["loss"] > by_arm["hc_info_nce"]["loss"]
 
 
+@pytest.fixture(scope="module")
+def beside(home: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A copy of the run's stages, for more arms."""
+    return shutil.copytree(home / "build/stages", tmp_path_factory.mktemp("beside") / "stages")
+
+
 @pytest.mark.parametrize("name", sorted(LOSSES.keys() - {"hard_positives"}))
-def test_every_objective_trains_an_arm_and_is_watched(name: str, home: Path) -> None:
+def test_every_objective_trains_an_arm_and_is_watched(name: str, beside: Path) -> None:
     settings = f"arms.hc_info_nce.loss={name} train.steps=3 train.evaluate_every=2"
     settings += " train.ema=0.9" if name == "degla" else ""
     settings += " 'arms.hc_info_nce.margin={kind: static, value: 1}'" if name == "cement" else ""
     given = smoke(settings)
     experiment.check(given)
-    folder = experiment.fine_tune(given, home / "build/stages", "hc_info_nce")
+    folder = experiment.fine_tune(given, beside, "hc_info_nce")
     log, watched = ((folder / f"{kind}.jsonl").read_text().splitlines() for kind in ("log", "evaluations"))
     assert len(log) == 3 and [json.loads(line)["step"] for line in watched] == [0, 2]
     assert all(0 <= json.loads(line)["accuracy"] < 1 for line in watched)
