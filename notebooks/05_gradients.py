@@ -22,9 +22,10 @@
 # %% tags=["remove-cell"]
 import matplotlib.pyplot as plt
 import pandas as pd
+from IPython.display import HTML, Math, display
 
-from slipform_core import comparisons, figures, tables
-from slipform_core.figures import batch
+from slipform_core import comparisons, equations, figures, tables
+from slipform_core.figures import batch, gradients
 
 figures.theme()
 
@@ -32,8 +33,49 @@ figures.theme()
 run = "build/runs/mini"
 reference = "results"
 negatives = "hc"
+margined = "hc_cement"
 
 # %% [markdown]
+# ## The algebra, derived
+#
+# A row has the positive's logit $s$, the own hard negative's $h$ and those of easy negatives $e_j$. sympy
+# takes the derivatives of the loss and simplifies the difference of both sides; a row that did not come to
+# zero would say so. The same identities are tested in numbers, against torch's autograd.
+
+# %% tags=["hide-input"]
+for name, identity in equations.identities().items():
+    display(Math(rf"\text{{{name}:}}\qquad {identity.says}"))
+    if not identity.holds():
+        display(HTML(f"<p><strong>sympy does not find this: {name}</strong></p>"))
+
+# %% [markdown]
+# ## From a word to a share
+#
+# Which words are changed, what margin do they get, and what does it do? All over the same axis. The margin
+# is in logits, added after the temperature; beside it, what it is in cosine at the base's logit scale of
+# {result}`gradients:logit_scale|.1f`: a model with the scale 100 would see two logits as 0.02 of cosine, and
+# a margin added before the temperature would be 200 logits. Shares are those of the survey's negatives, where
+# any word is changed, at the features of the base.
+
+# %% tags=["hide-input"]
+mine = tables.open_run(run)
+several = comparisons.open_reference(reference, mine.profile)
+margin = mine.result("gradients").made["config"]["arms"][margined]["margin"]
+planted = mine.result("negatives").values
+gradients.over_concreteness(
+    {choice: made["all"]["histogram"] for choice, made in planted.items()},
+    mine["words:bins"],
+    margin,
+    mine["gradients:concreteness"],
+    logit_scale=mine["gradients:logit_scale"],
+    margined=margined,
+)
+plt.show()
+
+# %% [markdown]
+# ```{remake}
+# ```
+#
 # ## Measured on the base model
 #
 # How much is left for the hard negative at each size of the batch? Features of the pretrained base, before
@@ -42,8 +84,6 @@ negatives = "hc"
 # over its seeds, each with a base of its own, in the band of its 95 % interval.
 
 # %% tags=["hide-input"]
-mine = tables.open_run(run)
-several = comparisons.open_reference(reference, mine.profile)
 figure, axes = plt.subplots(figsize=(6.6, 4.6))
 if several:
     measured = batch.shares_over_seeds(list(several.runs.values()), negatives)
@@ -73,6 +113,46 @@ rows = {
     for loss, by_size in losses.items()
 }
 tables.shown(pd.DataFrame(rows).T)
+
+# %% [markdown]
+# ```{remake}
+# ```
+#
+# ## In every objective
+#
+# Other objectives weigh the hard negative too, most by a term in which a picture chooses among its own
+# captions alone. How much of the push in the logits falls on it? The gradient of each objective is taken by
+# autograd, with its published weights, in {result}`gradients:objectives/base/info_nce|n` sizes of batches:
+# at the fixed features of the base, and at those of arms that were fine-tuned. Objectives in one row have the
+# same shares to three digits. That is no accident for InfoNCE, TripletCLIP and DCL: their pictures choose
+# among the same captions, and a share does not depend on the positive. "+ margin" is Cement's, inside another
+# objective; "hard_positives" has another caption of the picture as its paraphrase. SigLIP's questions are of
+# single logits, so its share is that of the whole loss; the others' is of the pictures' choice.
+
+# %% tags=["hide-input"]
+names = {"base": "at the features of the base"}
+panels = {
+    names.get(arm, f"at the features of {arm}"): gradients.by_objective(measured)
+    for arm, measured in mine["gradients:objectives"].items()
+}
+gradients.objectives(panels)
+plt.show()
+
+# %% [markdown]
+# ```{remake}
+# ```
+#
+# ## Along the training
+#
+# A share is of one row. Rows that are right already weigh little in the batch's gradient, and the budget
+# counts that: of all that pulls and pushes the logits, image to text, half pulls the positives, as Equation 3
+# says; the other half is divided between the own hard negatives and the easy ones. How does that change
+# while an arm learns?
+
+# %% tags=["hide-input"]
+training = mine.result("training").values
+gradients.budgets({arm: log for arm, log in training.items() if "budget" in log["curves"]})
+plt.show()
 
 # %% [markdown]
 # ```{remake}

@@ -31,9 +31,8 @@ def make(rows=7, captions=7, spread=1.0, dtype=torch.float64, seed=0):
 def entropy(image, text, own, *, scale=None, **how):
     """In two parts each, cut at different places."""
     scale = image.new_ones(()) if scale is None else scale
-    return two_way_cross_entropy(
-        image.split([4, len(image) - 4]), text.split([2, len(text) - 2]), scale, own, **how
-    )
+    halves, rest = image.tensor_split(2), text.split([1, len(text) - 1])
+    return two_way_cross_entropy(halves, rest, scale, own, **how)
 
 
 def matrix(image, text, own, decoupled=False):
@@ -94,6 +93,32 @@ def test_just_inside_the_guard_no_digit_is_lost(stream):
     torch.testing.assert_close(got[0].double(), exact[0], rtol=1e-6, atol=1e-6)
     for ours, theirs in zip(got[1], exact[1], strict=True):
         torch.testing.assert_close(ours.double(), theirs, rtol=1e-5, atol=1e-6)
+
+
+@pytest.mark.parametrize("stream", [False, True])
+@pytest.mark.parametrize("below", [95.0, 200.0])
+@pytest.mark.parametrize("turned", [False, True])
+def test_a_row_or_a_column_far_below_the_others_keeps_its_digits(turned, below, stream):
+    """An exponential that it shared with them would have few digits in float32, or none."""
+    image = torch.tensor([[1.0, 0.3], [1 - below, 1], [1, -0.7]])
+    text = torch.tensor([[1.0, 0], [1, 1], [1, -1]])
+    own = Own(torch.tensor([1]), torch.tensor([2]), torch.tensor([1.0]), torch.tensor([-1.0]))
+    image, text = (text, image) if turned else (image, text)
+    double = (image.double(), text.double(), Own(*own[:2], own[2].double(), own[3].double()))
+    exact = value_and_gradients(plain, *double)
+    got = value_and_gradients(lambda *p: entropy(*p, stream=stream), image, text, own)
+    for ours, theirs in zip((got[0], *got[1]), (exact[0], *exact[1]), strict=True):
+        torch.testing.assert_close(ours.double(), theirs, rtol=2e-5, atol=2e-5)
+
+
+@pytest.mark.parametrize("stream", [False, True])
+def test_an_own_negative_far_above_all_else_does_not_overflow(stream):
+    """Its margin lifts it above the greatest logit by more than an exponential in float32 can hold."""
+    image, text, own = make(dtype=torch.float32)
+    lifted = Own(*own[:2], own.row_margin + 200, own.column_margin + 150)
+    got = value_and_gradients(lambda *p: entropy(*p, stream=stream), image, text, lifted)
+    exact = value_and_gradients(plain, image, text, lifted)
+    torch.testing.assert_close(got, exact, rtol=1e-5, atol=1e-6)
 
 
 def features(n=10, dtype=torch.float32, seed=0):
