@@ -21,6 +21,7 @@
 
 # %% tags=["remove-cell"]
 import matplotlib.pyplot as plt
+import numpy as np
 import pandas as pd
 from IPython.display import HTML, Math, display
 
@@ -60,11 +61,14 @@ for name, identity in equations.identities().items():
 # %% tags=["hide-input"]
 mine = tables.open_run(run)
 several = comparisons.open_reference(reference, mine.profile)
-margin = mine.result("gradients").made["config"]["arms"][margined]["margin"]
-planted = mine.result("negatives").values
+margin = dict(mine.result("gradients").made["config"]["arms"][margined]["margin"])
+assert margin.pop("kind") == "fermi_dirac"
+histograms = {choice: made["all"]["histogram"] for choice, made in mine.result("negatives").values.items()}
+bins = mine["words:bins"]
+histograms["survey, any word"] = np.histogram(mine["survey:concreteness"], bins)[0]
 gradients.over_concreteness(
-    {choice: made["all"]["histogram"] for choice, made in planted.items()},
-    mine["words:bins"],
+    histograms,
+    bins,
     margin,
     mine["gradients:concreteness"],
     logit_scale=mine["gradients:logit_scale"],

@@ -77,9 +77,7 @@ def by_autograd(scale: float) -> dict[str, ShareOf]:
 
 def _share(objective: Objective, scale: float, pairs: Pairs) -> Tensor:
     if isinstance(objective, nn.Module):
-        objective.train()
         objective(pairs, scale)
-        objective.eval()
     # SigLIP's questions are of single logits, which have no directions.
     return share_by_autograd(
         objective, pairs, scale, "both" if isinstance(objective, SigLip) else "image_to_text"

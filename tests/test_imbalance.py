@@ -94,6 +94,8 @@ def test_all_losses_meet_the_same_batches() -> None:
     assert list(found) == ["info_nce", "paper", "again"] and list(found["paper"]) == ["8", "16"]
     assert found["paper"] == found["again"] != found["info_nce"]
     assert found["paper"]["8"]["stderr"] > 0
+    other = imbalance.against_batch(pool(), shares, seed=5, pictures=[8, 16], batches=3)
+    assert other["paper"]["8"] != found["paper"]["8"]
 
 
 def test_quartiles_are_of_the_pairs_with_a_word_in_the_bin() -> None:

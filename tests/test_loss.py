@@ -192,10 +192,11 @@ def test_without_any_present_negative_the_loss_is_the_plain_one(layout, filler):
 def test_logits_are_float32_whatever_the_autocast():
     pairs = make_pairs("pictures 1", dtype=torch.float32)
     scale = torch.tensor(20.0)
-    expected = cement(pairs, scale)
-    with torch.autocast("cpu", torch.bfloat16):
-        inside = cement(pairs, scale)
-    assert inside.dtype == torch.float32 and torch.equal(inside, expected)
+    for read in (cement, contrastive_logits):
+        expected = read(pairs, scale)
+        with torch.autocast("cpu", torch.bfloat16):
+            inside = read(pairs, scale)
+        assert inside.dtype == torch.float32 and torch.equal(inside, expected)
     names = ("image", "text", "negative_image", "negative_text")
     half = dataclasses.replace(pairs, **{n: getattr(pairs, n).bfloat16() for n in names})
     widened = dataclasses.replace(half, **{n: getattr(half, n).float() for n in names})

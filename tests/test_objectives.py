@@ -320,6 +320,23 @@ def test_objectives_are_called_alike(name):
     assert inside.dtype == torch.float32 and inside.item() == pytest.approx(value.item(), rel=1e-5)
 
 
+def test_an_unknown_setting_is_named_with_those_there_are():
+    with pytest.raises(TypeError, match="tsvlc has no setting 'wieght'; it has: weight$"):
+        make_objective("tsvlc", wieght=2)
+    with pytest.raises(TypeError, match="ce_clip has no setting 'gamma'; it has: negatives, rank_weight"):
+        make_objective("ce_clip", gamma=2)
+    with pytest.raises(ValueError, match="unknown loss 'infonce'; the losses are: info_nce, cement"):
+        make_objective("infonce")
+
+
+def test_some_of_the_pairs_are_taken_with_all_that_belongs_to_them():
+    pairs = make_pairs(2, pictures=True, masked=True)
+    taken = pairs.take(torch.tensor([3, 1]))
+    for name in ("image", "text", "negative_image", "negative_text", "concreteness", "mask", "positive_text"):
+        assert torch.equal(getattr(taken, name), getattr(pairs, name)[[3, 1]]), name
+    assert torch.equal(taken.teacher.negative_text, pairs.teacher.negative_text[[3, 1]])
+
+
 @pytest.mark.parametrize("name", sorted({*LOSSES} - {"info_nce", "dcl", "sig_lip", "hard_positives"}))
 def test_without_negatives_an_objective_says_what_it_needs(name):
     pairs = make_pairs(1)
@@ -397,6 +414,9 @@ def test_ce_clip_s_thresholds_follow_the_gaps_in_training_alone():
     second = objective.eval()(pairs, SCALE)
     torch.testing.assert_close(second, slow_ce(Slow(pairs), objective.thresholds.tolist()))
     assert second > first
+    kept = objective.thresholds.clone()
+    objective(make_pairs(2, seed=4), SCALE)
+    assert torch.equal(objective.thresholds, kept)
     again = CeClip(2)
     again.load_state_dict({"thresholds": objective.thresholds})
     torch.testing.assert_close(again.double().eval()(pairs, SCALE), second)

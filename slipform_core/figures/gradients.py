@@ -6,28 +6,20 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from slipform_core.figures.theme import COLOURS, INK, PAPER
+from slipform_core.figures.words import margin as margin_of
 
 if TYPE_CHECKING:
     import pandas
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-Margin = Mapping[str, float]  # low, high, midpoint, width
 PLAIN, LIFTED, EASY = COLOURS[2], COLOURS[3], COLOURS[0]
-
-
-def margin_of(concreteness: np.ndarray, margin: Margin) -> np.ndarray:
-    """Cement's margin in logits."""
-    from scipy.special import expit
-
-    low, high = margin["low"], margin["high"]
-    return low + (high - low) * expit((concreteness - margin["midpoint"]) / margin["width"])
 
 
 def over_concreteness(
     histograms: Mapping[str, Sequence[int]],
     bins: Sequence[float],
-    margin: Margin,
+    margin: Mapping[str, float],
     measured: Mapping[str, Any],
     *,
     logit_scale: float,
@@ -35,8 +27,8 @@ def over_concreteness(
 ) -> "Figure":
     """Over a common axis of concreteness: its distributions, the margin in logits and cosine, the shares.
 
-    histograms: name -> negatives in each of `bins`. measured: quartiles of shares as `against_concreteness`
-    gives them, of info_nce and of `margined`.
+    histograms: name -> negatives in each of `bins`. margin: low, high, midpoint, width. measured: quartiles
+    of shares as `against_concreteness` gives them, of info_nce and of `margined`.
     """
     import matplotlib.pyplot as plt
 
@@ -46,7 +38,7 @@ def over_concreteness(
     words.set(ylabel="negatives, %", title="The changed word")
     words.legend(ncols=3)
     at = np.linspace(1, 5, 401)
-    curve.plot(at, margin_of(at, margin), color=LIFTED)
+    curve.plot(at, margin_of(at, **margin), color=LIFTED)
     curve.axhline(0, color=INK, linewidth=0.8)
     curve.set(ylabel="margin, logits", title="Its margin")
     cosine = curve.secondary_yaxis(
@@ -124,10 +116,12 @@ def budgets(training: Mapping[str, Mapping[str, Any]]) -> "Figure":
     figure, panels = plt.subplots(len(training), 1, figsize=size, sharex=True, squeeze=False)
     for axes, (arm, log) in zip(panels.flat, training.items(), strict=True):
         own = np.array(log["curves"]["budget"])
-        ends = np.minimum(log["every"] * np.arange(1, len(own) + 1), log["steps"])
+        ends = np.minimum(log["every"] * np.arange(len(own) + 1), log["steps"])
+        own = own[[0, *range(len(own))]]  # each point is a mean over the steps that end there
         parts = {"positive": np.full_like(own, 0.5), "own hard negative": own, "easy negatives": 0.5 - own}
-        axes.stackplot(ends, *parts.values(), labels=parts, colors=(COLOURS[1], LIFTED, EASY))
-        axes.set(ylim=(0, 1), ylabel="of the gradient", title=arm, xlim=(ends[0], ends[-1]))
+        colours = (COLOURS[1], LIFTED, EASY)
+        axes.stackplot(ends, *parts.values(), labels=parts, colors=colours, step="pre", linewidth=0)
+        axes.set(ylim=(0, 1), ylabel="of the gradient", title=arm, xlim=(0, ends[-1]))
     panels.flat[-1].set_xlabel("step")
     figure.legend(*panels.flat[0].get_legend_handles_labels(), loc="outside lower center", ncols=3)
     return figure

@@ -65,5 +65,4 @@ def has_negative(logits: Tensor) -> Tensor:
 
 def mean_where(losses: Tensor, counted: Tensor) -> Tensor:
     """The mean of the losses that count; 0 where none does."""
-    # where, not multiplication: a pair that does not count may be NaN
     return torch.where(counted, losses, 0).sum() / counted.sum().clamp(min=1)

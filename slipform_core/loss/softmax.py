@@ -69,10 +69,9 @@ class _TwoWayCrossEntropy(torch.autograd.Function):
         own, parts = Own(*tensors[:4]), tensors[4:]
         matrix = _Matrix(parts[:images], parts[images:], scale, own, decoupled)
         kept = None if stream else matrix.keep()
-        with torch.autocast(scale.device.type, enabled=False):
-            # Whether it was safe to share an exponential is a question that would stall an accelerator.
-            sums = _sums(matrix, share=True) if scale.device.type == "cpu" else None
-            sums = sums or _sums(matrix, share=False)
+        # Whether it was safe to share an exponential is a question that would stall an accelerator.
+        sums = _sums(matrix, share=True) if scale.device.type == "cpu" else None
+        sums = sums or _sums(matrix, share=False)
         ctx.decoupled, ctx.images = decoupled, images
         ctx.save_for_backward(kept, *sums, scale, *tensors)
         return (sums.row + sums.column - 2 * sums.positive).sum() / (2 * matrix.queries)
@@ -83,8 +82,7 @@ class _TwoWayCrossEntropy(torch.autograd.Function):
         kept, *sums, scale = ctx.saved_tensors[:7]
         own, parts = Own(*ctx.saved_tensors[7:11]), ctx.saved_tensors[11:]
         matrix = _Matrix(parts[: ctx.images], parts[ctx.images :], scale, own, ctx.decoupled, kept)
-        with torch.autocast(scale.device.type, enabled=False):
-            of_scale, of_margins, of_parts = _gradients(matrix, _Sums(*sums))
+        of_scale, of_margins, of_parts = _gradients(matrix, _Sums(*sums))
         gradients = (part.mul_(weight / (2 * matrix.queries)) for part in (of_scale, *of_margins, *of_parts))
         of_scale, of_row, of_column, *of_parts = gradients
         return None, None, None, of_scale, None, None, of_row, of_column, *of_parts
@@ -140,6 +138,7 @@ class _Matrix:
         logits = self.buffer[: len(tile.image)] if self.kept is None else self.kept[tile.rows]
         image = self.scale * tile.image
         for columns, text in zip(self.columns, self.texts, strict=True):
+            # With out=, as in place, a product is never in the type of an autocast.
             torch.mm(image, text.T, out=logits[:, columns])
         where = self.where(tile)
         positive, score = logits.diagonal(tile.rows.start).clone(), logits[where]
@@ -179,7 +178,6 @@ def _sums(matrix: _Matrix, *, share: bool) -> _Sums | None:
             row[tile.rows] = logits.logsumexp(1)
             logits[where] = of_column
             column = column.logaddexp(logits[:, :queries].logsumexp(0))
-            logits[where] = -torch.inf
     if not share:
         return _Sums(row, column, positive, score, None)
     safe = (row - shift).min() > LOWEST and column.min() - shift.max() > LOWEST

@@ -23,23 +23,32 @@ def from_open_clip(name: str, pretrained: str | None = None, device: str = "cpu"
     import slipform_core.torchvision_import  # noqa: F401, I001, before open_clip
     import open_clip
 
+    _check_activation(name, pretrained)
     try:
         with quietly():
             model = open_clip.create_model(name, pretrained, device=device)
             tokenize = open_clip.get_tokenizer(name)
     except RuntimeError as error:
         raise ValueError(f"cannot make {name!r} with {pretrained!r}: {error}") from None
-    wanted = open_clip.pretrained.get_pretrained_cfg(name, pretrained) if pretrained else None
-    if wanted and bool(wanted.get("quick_gelu")) != (activation(model) == "QuickGELU"):
-        raise ValueError(
-            f"{name!r} has {activation(model)}, and {pretrained!r} was trained with the other activation; "
-            f"see open_clip.list_pretrained()"
-        )
     looks = open_clip.get_model_preprocess_cfg(model)
     side = looks["size"] if isinstance(looks["size"], int) else looks["size"][0]
     preprocess = partial(normalised, side=side, mean=looks["mean"], std=looks["std"])
     buckets = BUCKETS if model.context_length == BUCKETS[-1] else None
     return Clip(model, preprocess, tokenize, buckets)
+
+
+def _check_activation(name: str, pretrained: str | None) -> None:
+    """Before anything is downloaded: open_clip only warns, and the model would be another one."""
+    import open_clip
+
+    made = open_clip.pretrained.get_pretrained_cfg(name, pretrained) if pretrained else None
+    quick = bool((open_clip.get_model_config(name) or {}).get("quick_gelu"))
+    if made and bool(made.get("quick_gelu")) != quick:
+        mine, theirs = ("QuickGELU", "GELU") if quick else ("GELU", "QuickGELU")
+        raise ValueError(
+            f"{name!r} has {mine}, and {pretrained!r} was trained with {theirs}: take "
+            f"{name.removesuffix('-quickgelu') if quick else name + '-quickgelu'!r}"
+        )
 
 
 def save_open_clip(clip: Clip, folder: Path, config: dict) -> None:
@@ -51,8 +60,7 @@ def save_open_clip(clip: Clip, folder: Path, config: dict) -> None:
     import open_clip
 
     save_weights(clip.model, folder / WEIGHTS)
-    looks = {"mean": clip.model.visual.image_mean, "std": clip.model.visual.image_std}
-    looks |= {
+    looks = {
         name: value
         for name, value in open_clip.get_model_preprocess_cfg(clip.model).items()
         if name in ("interpolation", "resize_mode", "mean", "std")
