@@ -2,19 +2,23 @@
 
 Both see the same batches of the embedded world from the same weights, and their first losses must agree. The
 defaults are open_clip's residual block, its text encoder on all tokens, `ClipLoss` and torch's AdamW. Time is
-CPU time, so that neighbours matter less: `OMP_NUM_THREADS=1 python benchmarks/train.py`.
+CPU time, so that neighbours matter less: `OMP_NUM_THREADS=1 python benchmarks/train.py --out
+results/benchmarks/train.json`.
 """
 
 import argparse
 import json
-import statistics
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from importlib.resources import files
+from itertools import count
 from pathlib import Path
 from time import process_time
+from typing import Any
 
 import torch
+from report import publish, ratio, take_turns
 
 from slipform_core import config
 from slipform_core.config import Experiment
@@ -77,7 +81,7 @@ def defaults(clip: Clip, pool: Pool, experiment: Experiment) -> Contestant:
     return Contestant(model, loss, torch.optim.AdamW(model.parameters(), **weights))
 
 
-def measure(experiment: Experiment, blocks: int, steps: int) -> dict[str, float]:
+def measure(experiment: Experiment, blocks: int, steps: int) -> dict[str, Any]:
     """Pairs a second of CPU of both, and their ratio: the median over blocks that take turns."""
     source = WorldSource(experiment)
     captions = list(source.captions("pretrain"))
@@ -87,24 +91,22 @@ def measure(experiment: Experiment, blocks: int, steps: int) -> dict[str, float]
     first = {name: one.step(0, experiment.pretrain.gradient_clip) for name, one in contestants.items()}
     if abs(first["ours"] - first["defaults"]) > 1e-4:
         raise AssertionError(f"the two do not compute the same loss: {first}")
-    seconds: dict[str, list[float]] = {name: [] for name in contestants}
-    for block in range(blocks):
-        turns = list(contestants.items())
-        for name, one in turns if block % 2 else reversed(turns):
-            start = process_time()
-            for step in range(steps):
-                one.step(1 + block * steps + step, experiment.pretrain.gradient_clip)
-            seconds[name].append(process_time() - start)
-    ratios = [slow / fast for slow, fast in zip(seconds["defaults"], seconds["ours"], strict=True)]
+
+    def block(one: Contestant) -> None:
+        for _ in range(steps):
+            one.step(next(counted[one.model]), experiment.pretrain.gradient_clip)
+
+    counted = {one.model: count(1) for one in contestants.values()}
+    seconds = take_turns(
+        {name: partial(block, one) for name, one in contestants.items()}, blocks, process_time
+    )
     pairs = blocks * steps * experiment.pretrain.pictures
     return {
         "parameters": sum(weight.numel() for weight in clip.model.parameters()),
-        "pairs_a_step": experiment.pretrain.pictures,
-        "defaults_pairs_per_second": round(pairs / sum(seconds["defaults"])),
-        "ours_pairs_per_second": round(pairs / sum(seconds["ours"])),
-        "ratio": round(statistics.median(ratios), 2),
-        "ratio_lowest": round(min(ratios), 2),
-        "ratio_highest": round(max(ratios), 2),
+        "pairs a step": experiment.pretrain.pictures,
+        "pairs a second, defaults": round(pairs / sum(seconds["defaults"])),
+        "pairs a second, ours": round(pairs / sum(seconds["ours"])),
+        "faster": ratio(seconds["defaults"], seconds["ours"]),
     }
 
 
@@ -112,7 +114,8 @@ if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--blocks", type=int, default=8, help="turns that the two take")
     parser.add_argument("--steps", type=int, default=4, help="training steps a turn")
+    parser.add_argument("--out", type=Path, help="a results file")
     options = parser.parse_args()
     torch.set_num_threads(1)
     given = config.load("mini", "world.pretrain_scenes=600", PARAMS)
-    print(json.dumps(measure(given, options.blocks, options.steps), indent=1))
+    publish(measure(given, options.blocks, options.steps), options.out)
