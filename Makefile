@@ -60,6 +60,8 @@ EXECUTED := $(SOURCES:notebooks/%.py=$(FOLDER)/notebooks/%.ipynb)
 HTML     := $(FOLDER)/html/index.html
 SEEDS    := $(wildcard results/$(PROFILE)/seed-*/*.json)
 STATED   := $(wildcard book/plan.yml book/reported.yml)
+MEASURED := $(filter-out h200 report,$(basename $(notdir $(wildcard benchmarks/*.py))))
+SPEEDS   := $(wildcard results/benchmarks/*.json)
 CODE     := $(shell find slipform_core -type f -not -name '*.pyc')
 PAGES    := _config.yml $(shell find book -type f -not -name '*.pyc')
 
@@ -113,9 +115,9 @@ train-ddp: $(READY)
 
 notebooks: $(EXECUTED)
 
-$(FOLDER)/notebooks/%.ipynb: notebooks/%.py $(RESULTS) $(SEEDS) $(STATED)
+$(FOLDER)/notebooks/%.ipynb: notebooks/%.py $(RESULTS) $(SEEDS) $(SPEEDS) $(STATED)
 	@$(BIN)/slipform notebook $< --out $@ -p run $(FOLDER) \
-		$(addprefix --needs ,$(FOLDER)/results $(wildcard results/$(PROFILE)) $(STATED))
+		$(addprefix --needs ,$(FOLDER)/results $(wildcard results/$(PROFILE) results/benchmarks) $(STATED))
 
 book: $(HTML)
 
@@ -144,7 +146,8 @@ test: $(READY)
 	$(BIN)/python -m pytest -n 2 --dist loadfile
 
 bench: $(READY)
-	@for script in $(filter-out %/h200.py %/report.py,$(wildcard benchmarks/*.py)); do echo "== $$script"; $(BIN)/python $$script || exit 1; done
+	@for name in $(MEASURED); do echo "== benchmarks/$$name.py"; \
+		OMP_NUM_THREADS=1 $(BIN)/python benchmarks/$$name.py --out results/benchmarks/$$name.json || exit 1; done
 
 clean:
 	rm -rf build

@@ -6,13 +6,13 @@ Both make the same keywords of the same distinct captions, in blocks that take t
 
 import argparse
 import json
-import statistics
 from collections.abc import Sequence
 from itertools import islice, product
 from pathlib import Path
 from time import perf_counter
 
 import spacy
+from report import publish, ratio
 
 from slipform_core.concreteness import Norms, extract_keywords_batch, keywords_of
 from slipform_core.concreteness.pipeline import MODEL
@@ -58,14 +58,11 @@ def measure(texts: Sequence[str], blocks: int) -> dict[str, float]:
             found[name] = extract(block)
             seconds[name].append(perf_counter() - start)
         same += sum(map(list.__eq__, found["plain"], found["batched"]))
-    ratios = [slow / fast for slow, fast in zip(seconds["plain"], seconds["batched"], strict=True)]
     return {
         "captions": len(texts),
-        "plain_per_second": len(texts) / sum(seconds["plain"]),
-        "batched_per_second": len(texts) / sum(seconds["batched"]),
-        "ratio": statistics.median(ratios),
-        "ratio_lowest": min(ratios),
-        "ratio_highest": max(ratios),
+        "captions a second, plain": round(len(texts) / sum(seconds["plain"])),
+        "captions a second, batched": round(len(texts) / sum(seconds["batched"])),
+        "faster": ratio(seconds["plain"], seconds["batched"]),
         "identical": same / len(texts),
     }
 
@@ -75,5 +72,6 @@ if __name__ == "__main__":
     parser.add_argument("--captions", type=Path, help="a COCO captions file; else a built-in grammar")
     parser.add_argument("--count", type=int, default=4000, help="captions at most (the grammar has 4,500)")
     parser.add_argument("--blocks", type=int, default=8, help="turns that the two take")
+    parser.add_argument("--out", type=Path, help="a results file")
     options = parser.parse_args()
-    print(json.dumps(measure(captions(options.captions, options.count), options.blocks), indent=1))
+    publish(measure(captions(options.captions, options.count), options.blocks), options.out)

@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 import torch
 
-from slipform_core import config, experiment, results, stages
+from slipform_core import config, experiment, imbalance, results, stages
 from slipform_core.benchmarks import world_benchmark
 from slipform_core.config import Experiment
 from slipform_core.gradients import hard_negative_share, share_against_batch
@@ -176,6 +176,19 @@ def test_shares_are_those_of_features_made_one_at_a_time(home: Path) -> None:
         for share in expected:
             found = measured[name][str(share.pictures)]
             assert found == pytest.approx({"mean": share.mean, "stderr": share.stderr}, rel=1e-3)
+
+
+def test_the_paraphrase_of_a_caption_is_the_picture_s_next(home: Path) -> None:
+    kept = home / "build/stages"
+    clip, folder = experiment.load(smoke(), kept, "base"), experiment.plant(smoke(), kept, experiment.SURVEY)
+    pool = imbalance.embedded(clip, folder, batch=5)
+    texts: dict[str, list[str]] = {}
+    for sample in read_samples(folder):
+        texts.setdefault(sample.record.image_id, []).append(sample.record.caption)
+    assert len(pool.image) == len(texts) and max(map(len, texts.values())) > 1
+    with torch.no_grad():
+        expected = clip.encode_text(clip.tokenize([said[min(1, len(said) - 1)] for said in texts.values()]))
+    torch.testing.assert_close(pool.positive_text, expected, atol=1e-5, rtol=0)
 
 
 def test_every_objective_has_a_share_at_fixed_and_at_trained_features(home: Path) -> None:

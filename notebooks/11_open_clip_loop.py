@@ -1,0 +1,139 @@
+# %% [markdown]
+# # In a loop of your own
+#
+# `slipform_core.loss` can be taken without the rest. A training loop that was written for open_clip's
+# `ClipLoss` needs one changed line: `CementLoss()` takes the features of originals and hard negatives,
+# originals first, and the concreteness of the words that were changed. With several ranks it gathers features
+# with gradients, as `ClipLoss(gather_with_grad=True)` does. Here it fine-tunes an open_clip model on some of
+# your run's hard negatives; everything but the loss and the data is open_clip and torch.
+#
+# ```{stale}
+# ```
+
+# %% tags=["remove-cell"]
+from itertools import islice
+from pathlib import Path
+
+import matplotlib.pyplot as plt
+import numpy as np
+import open_clip
+import pandas as pd
+import torch
+
+import slipform_core.torchvision_import  # noqa: F401, before open_clip
+from slipform_core import figures, tables
+from slipform_core.models import MODELS, WordTokenizer
+from slipform_core.shards import read_samples
+
+figures.theme()
+torch.set_num_threads(1)
+
+# %% tags=["parameters", "remove-cell"]
+run = "build/runs/mini"
+negatives = "hc"
+samples = 512
+steps = 40
+pairs = 32
+
+# %% [markdown]
+# ## The data
+#
+# Hard negatives of a ConcreteBatch, and a model of open_clip from scratch, small enough for a page.
+
+# %%
+mine = tables.open_run(run)
+given = list(islice(read_samples(Path(mine[f"negatives:{negatives}/folder"])), samples))
+captions = [[sample.record.caption for sample in given], [sample.record.negative_caption for sample in given]]
+pictures = [np.stack([s.picture for s in given]), np.stack([s.negative_picture for s in given])]
+concreteness = torch.tensor([sample.record.keyword.concreteness for sample in given])
+clip = MODELS["slipform-tiny"](WordTokenizer.count(sum(captions, [])), seed=0)
+images = torch.stack([clip.preprocess(torch.from_numpy(part)) for part in pictures])
+texts = torch.stack([clip.tokenize(part) for part in captions])
+
+# %% [markdown]
+# ## The loop
+#
+# The changed line is marked; `concreteness` is the one more argument that it asks for.
+
+# %%
+from slipform_core.loss import CementLoss
+
+
+def fine_tune(criterion: torch.nn.Module, **more: torch.Tensor) -> list[float]:
+    model = open_clip.create_model("slipform-tiny")
+    model.load_state_dict(clip.model.state_dict())
+    optimizer = torch.optim.AdamW(model.parameters(), lr=1e-3)
+    generator, beaten = torch.Generator().manual_seed(0), []
+    for _ in range(steps):
+        rows = torch.randperm(len(given), generator=generator)[:pairs]
+        image, text, scale = model(images[:, rows].flatten(0, 1), texts[:, rows].flatten(0, 1))
+        loss = criterion(image, text, scale, **{name: value[rows] for name, value in more.items()})
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+        own, hard = ((image[:pairs] * part).sum(1) for part in text.split(pairs))
+        beaten.append((own > hard).float().mean().item())
+    return beaten
+
+
+with_clip = fine_tune(open_clip.loss.ClipLoss())
+with_cement = fine_tune(CementLoss(), concreteness=concreteness)  # the changed line
+
+# %% [markdown]
+# How often does a picture prefer its own caption to the hard negative, in the batches that are learnt from?
+# An example of use with one seed, a few steps from random weights: what Cement does to a model is the
+# matter of [the arms](07_composition).
+
+# %% tags=["hide-input"]
+curves = pd.DataFrame({"ClipLoss": with_clip, "CementLoss": with_cement}).rolling(10, min_periods=1).mean()
+figure, axes = plt.subplots(figsize=(6.6, 3.4))
+curves.plot(ax=axes, color=[figures.COLOURS[2], figures.COLOURS[3]])
+axes.set(xlabel="step", ylabel="own caption preferred", ylim=(0, 1.02))
+axes.set_title("Means of ten batches")
+plt.show()
+
+# %% [markdown]
+# ```{remake}
+# ```
+#
+# ## Back into open_clip
+#
+# `save_open_clip` writes a folder that plain open_clip loads, with the architecture, the activation
+# (`QuickGELU` in OpenAI's weights) and the pixels' mean and deviation in its config:
+#
+# ```python
+# from slipform_core.models import from_open_clip, save_open_clip
+#
+# clip = from_open_clip("ViT-B-32-quickgelu", "openai")     # "ViT-B-32" is refused: it has another activation
+# ...                                                       # train clip.model
+# save_open_clip(clip, Path("mine"), open_clip.get_model_config("ViT-B-32-quickgelu"))
+#
+# model, _, preprocess = open_clip.create_model_and_transforms("local-dir:mine")   # without slipform_core
+# ```
+#
+# The loading of published weights was not run for this page, which needs no network; the rest is tested with
+# small models.
+#
+# ## Other objectives
+#
+# The field's objectives are functions of one batch of embedded pairs, `Pairs`, and the logit scale. They
+# differ in what they read of it and in what they add:
+#
+# ```python
+# from slipform_core.loss import LOSSES, PAPER_MARGIN, Pairs, make_objective
+#
+# # (B, D), (B, D), (B, K, D) and (B, K)
+# pairs = Pairs(image, text, negative_text=negatives, concreteness=words)
+# # Cement's margin inside NegCLIP
+# loss = make_objective("neg_clip", margin=PAPER_MARGIN)(pairs, logit_scale)
+# ```
+
+# %% tags=["hide-input"]
+from slipform_core.loss import LOSSES
+
+said = {name: " ".join(loss.__doc__.split("\n\n")[0].split()) for name, loss in LOSSES.items()}
+pd.DataFrame({"objective": said}).style.set_properties(**{"text-align": "left", "white-space": "normal"})
+
+# %% [markdown]
+# ```{remake}
+# ```
