@@ -114,6 +114,20 @@ plt.show()
 # The loading of published weights was not run for this page, which needs no network; the rest is tested with
 # small models.
 #
+# ## What happens when
+#
+# | | |
+# |---|---|
+# | features are not finite | the loss is NaN; the trainer stops and names the step |
+# | features are zero | every candidate is as near: the loss is the logarithm of how many there are |
+# | a picture is twice in a batch | two pairs, each the other's easy negative; the trainer's batches have it once |
+# | ten pairs at batch eight | one batch, and two pairs that wait for the next epoch's permutation |
+# | a word has no concreteness | it is NaN; a margin that needs it raises an error, InfoNCE does not look |
+# | a concreteness is outside 1..5 | an error that names the pair, in host memory; on an accelerator it is not read |
+# | pairs have different numbers of negatives | `mask`: a missing one is no candidate, no query, no part of a mean |
+# | the logit scale is above 100 | the loss computes with what it gets; the trainer keeps the scale at 100 or below |
+# | the matrix would pass 1 GB | it is streamed, rows at a time; `stream=True` or `False` decides otherwise |
+#
 # ## Other objectives
 #
 # The field's objectives are functions of one batch of embedded pairs, `Pairs`, and the logit scale. They

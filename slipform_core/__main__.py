@@ -73,6 +73,7 @@ def train(
 ) -> None:
     """Train one arm, alone or with the ranks that torchrun starts; killed, it goes on where it was.
 
+    Its loss can be any that there is: --settings "arms.hc_info_nce.loss=tsvlc train.evaluate_every=100".
     Example: torchrun --standalone --nproc-per-node 2 -m slipform_core train hc_cement
     """
     experiment = config.load(profile, settings)
@@ -80,6 +81,7 @@ def train(
         raise config.ConfigError(f"unknown arm {arm!r}; the arms are: {', '.join(experiment.arms)}")
     from slipform_core import experiment as spine
 
+    spine.check(experiment.model_copy(update={"selected": [arm]}))
     folder = RUNS / (run or profile) / "train" / arm
     spine.train_with_ranks(experiment, STAGES, arm, folder)
     print(f"weights: {folder / 'weights.safetensors'}")

@@ -30,6 +30,22 @@ def call(words: list[str], monkeypatch: pytest.MonkeyPatch) -> int:
         ),
         (["notebook", "nowhere.py", "--out", "x.ipynb"], "no notebook nowhere.py"),
         (["run", "--profile", "nowhere"], "unknown profile 'nowhere'"),
+        (["train", "hc_cemnt", "--profile", "smoke"], "unknown arm 'hc_cemnt'; the arms are: plain"),
+        (
+            ["train", "hc_info_nce", "--profile", "smoke", "--settings", "arms.hc_info_nce.loss=fsc_klip"],
+            "arms.hc_info_nce.loss = 'fsc_klip' is none of info_nce, cement",
+        ),
+        (
+            [
+                "train",
+                "hc_info_nce_double",
+                "--profile",
+                "smoke",
+                "--settings",
+                "arms.hc_info_nce_double.batch=9",
+            ],
+            "train.pictures needs 72 scenes",
+        ),
     ],
 )
 def test_a_mistake_is_one_line(
