@@ -120,12 +120,12 @@ plt.show()
 # |---|---|
 # | features are not finite | the loss is NaN; the trainer stops and names the step |
 # | features are zero | every candidate is as near: the loss is the logarithm of how many there are |
-# | a picture is twice in a batch | two pairs, each the other's easy negative; the trainer's batches have it once |
+# | a picture is twice in a batch | each is the other's easy negative; the trainer's batches have it once |
 # | ten pairs at batch eight | one batch, and two pairs that wait for the next epoch's permutation |
 # | a word has no concreteness | it is NaN; a margin that needs it raises an error, InfoNCE does not look |
-# | a concreteness is outside 1..5 | an error that names the pair, in host memory; on an accelerator it is not read |
-# | pairs have different numbers of negatives | `mask`: a missing one is no candidate, no query, no part of a mean |
-# | the logit scale is above 100 | the loss computes with what it gets; the trainer keeps the scale at 100 or below |
+# | a concreteness is outside 1..5 | an error that names the pair; on an accelerator it is not read |
+# | pairs have different numbers of negatives | by `mask` a missing one is no candidate and no query |
+# | the logit scale is above 100 | the loss takes what it gets; the trainer keeps it at 100 or below |
 # | the matrix would pass 1 GB | it is streamed, rows at a time; `stream=True` or `False` decides otherwise |
 #
 # ## Other objectives
