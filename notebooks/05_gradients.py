@@ -56,7 +56,9 @@ for name, identity in equations.identities().items():
 # is in logits, added after the temperature; beside it, what it is in cosine at the base's logit scale of
 # {result}`gradients:logit_scale|.1f`: a model with the scale 100 would see two logits as 0.02 of cosine, and
 # a margin added before the temperature would be 200 logits. Shares are those of the survey's negatives, where
-# any word is changed, at the features of the base.
+# any word is changed, at the features of the base; bins with fewer than eight pairs are left out. Here a word
+# that shows nothing leaves the picture as it was, by construction, so its negative can be as near as the
+# caption itself.
 
 # %% tags=["hide-input"]
 mine = tables.open_run(run)
@@ -126,12 +128,12 @@ tables.shown(pd.DataFrame(rows).T)
 #
 # Other objectives weigh the hard negative too, most by a term in which a picture chooses among its own
 # captions alone. How much of the push in the logits falls on it? The gradient of each objective is taken by
-# autograd, with its published weights, in {result}`gradients:objectives/base/info_nce|n` sizes of batches:
-# at the fixed features of the base, and at those of arms that were fine-tuned. Objectives in one row have the
-# same shares to three digits. That is no accident for InfoNCE, TripletCLIP and DCL: their pictures choose
-# among the same captions, and a share does not depend on the positive. "+ margin" is Cement's, inside another
-# objective; "hard_positives" has another caption of the picture as its paraphrase. SigLIP's questions are of
-# single logits, so its share is that of the whole loss; the others' is of the pictures' choice.
+# autograd, with its published weights, in batches of the survey's negatives: at the fixed features of the
+# base, and at those of arms that were fine-tuned. Objectives in one row have the same shares to three
+# digits. That is no accident for InfoNCE, TripletCLIP and DCL: their pictures choose among the same
+# captions, and a share does not depend on the positive. "+ margin" is Cement's, inside another objective;
+# "hard_positives" has another caption of the picture as its paraphrase. SigLIP's questions are of single
+# logits, so its share is that of the whole loss; the others' is of the pictures' choice.
 
 # %% tags=["hide-input"]
 names = {"base": "at the features of the base"}

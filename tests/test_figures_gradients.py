@@ -11,10 +11,10 @@ BINS = [1.0, 2.0, 3.0, 4.0, 5.0]
 MEASURED = {
     "pictures": 64,
     "bins": BINS,
-    "count": [0, 2, 3, 4],
+    "count": [7, 8, 30, 40],
     "quartiles": {
-        "info_nce": [None, [0.1, 0.2, 0.3], [0.2, 0.3, 0.4], [0.1, 0.2, 0.3]],
-        "hc_cement": [None, [0.01, 0.02, 0.03], [0.1, 0.2, 0.3], [0.5, 0.6, 0.7]],
+        "info_nce": [[0.1, 0.1, 0.1], [0.1, 0.2, 0.3], [0.2, 0.3, 0.4], [0.1, 0.2, 0.3]],
+        "hc_cement": [[0.1, 0.1, 0.1], [0.01, 0.02, 0.03], [0.1, 0.2, 0.3], [0.5, 0.6, 0.7]],
     },
 }
 
@@ -39,6 +39,15 @@ def test_one_axis_of_concreteness_has_words_margin_and_shares() -> None:
     plain, lifted = shares.lines
     assert plain.get_xdata().tolist() == lifted.get_xdata().tolist() == [2.5, 3.5, 4.5]
     assert lifted.get_ydata().tolist() == [0.02, 0.2, 0.6]
+    plt.close(figure)
+
+
+def test_a_bin_with_few_pairs_has_no_quartiles_shown() -> None:
+    few = MEASURED | {"count": [7, 7, 7, 7]}
+    figure = gradients.over_concreteness(
+        {"hc": [0, 1, 1, 2]}, BINS, MARGIN, few, logit_scale=20.0, margined="hc_cement"
+    )
+    assert not figure.axes[2].lines
     plt.close(figure)
 
 

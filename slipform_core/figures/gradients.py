@@ -13,12 +13,13 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
+ENOUGH = 8  # pairs of a bin whose quartiles are shown
 PLAIN, LIFTED, EASY = COLOURS[2], COLOURS[3], COLOURS[0]
 
 
 def over_concreteness(
     histograms: Mapping[str, Sequence[int]],
-    bins: Sequence[float],
+    edges: Sequence[float],
     margin: Mapping[str, float],
     measured: Mapping[str, Any],
     *,
@@ -27,14 +28,14 @@ def over_concreteness(
 ) -> "Figure":
     """Over a common axis of concreteness: its distributions, the margin in logits and cosine, the shares.
 
-    histograms: name -> negatives in each of `bins`. margin: low, high, midpoint, width. measured: quartiles
+    histograms: name -> negatives between `edges`. margin: low, high, midpoint, width. measured: quartiles
     of shares as `against_concreteness` gives them, of info_nce and of `margined`.
     """
     import matplotlib.pyplot as plt
 
     figure, (words, curve, shares) = plt.subplots(3, 1, figsize=(6.6, 8.4), sharex=True)
     for (name, counts), colour in zip(histograms.items(), COLOURS[1:], strict=False):
-        words.stairs(100 * np.array(counts) / sum(counts), bins, label=name, color=colour, linewidth=2)
+        words.stairs(100 * np.array(counts) / sum(counts), edges, label=name, color=colour, linewidth=2)
     words.set(ylabel="negatives, %", title="The changed word")
     words.legend(ncols=3)
     at = np.linspace(1, 5, 401)
@@ -44,10 +45,13 @@ def over_concreteness(
     cosine = curve.secondary_yaxis(
         "right", functions=(lambda m: m / logit_scale, lambda cosine: cosine * logit_scale)
     )
-    cosine.set_ylabel(f"in cosine, at scale {logit_scale:.1f}")
+    cosine.set_ylabel(f"in cosine, at scale {logit_scale:.1f}", labelpad=12)
     middles = (np.array(measured["bins"][1:]) + measured["bins"][:-1]) / 2
     for name, colour, mark in (("info_nce", PLAIN, "o"), (margined, LIFTED, "D")):
-        found = [(c, q) for c, q in zip(middles, measured["quartiles"][name], strict=True) if q]
+        bins = zip(middles, measured["count"], measured["quartiles"][name], strict=True)
+        found = [(c, quartiles) for c, count, quartiles in bins if count >= ENOUGH]
+        if not found:
+            continue
         centres, (low, middle, high) = [c for c, _ in found], np.array([q for _, q in found]).T
         shares.fill_between(centres, low, high, color=colour, alpha=0.25, linewidth=0)
         shares.plot(centres, middle, color=colour, marker=mark, label=name)
@@ -57,7 +61,7 @@ def over_concreteness(
         ylim=(0, None),
         title=f"Its share at $2N={measured['pictures']}$, median and quartiles",
     )
-    shares.legend()
+    shares.legend(*shares.get_legend_handles_labels())
     return figure
 
 
