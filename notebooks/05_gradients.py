@@ -132,8 +132,8 @@ tables.shown(pd.DataFrame(rows).T)
 # base, and at those of arms that were fine-tuned. Objectives in one row have the same shares to three
 # digits. That is no accident for InfoNCE, TripletCLIP and DCL: their pictures choose among the same
 # captions, and a share does not depend on the positive. "+ margin" is Cement's, inside another objective;
-# "hard_positives" has another caption of the picture as its paraphrase. SigLIP's questions are of single
-# logits, so its share is that of the whole loss; the others' is of the pictures' choice.
+# "hard_positives" and "clic" have another caption of the picture as its paraphrase. SigLIP's questions are
+# of single logits, so its share is that of the whole loss; the others' is of the pictures' choice.
 
 # %% tags=["hide-input"]
 names = {"base": "at the features of the base"}
