@@ -16,11 +16,11 @@ from pathlib import Path
 
 import matplotlib.pyplot as plt
 import numpy as np
-import open_clip
 import pandas as pd
+import slipform_core.torchvision_import  # noqa: F401, I001, before open_clip
+import open_clip
 import torch
 
-import slipform_core.torchvision_import  # noqa: F401, before open_clip
 from slipform_core import figures, tables
 from slipform_core.models import MODELS, WordTokenizer
 from slipform_core.shards import read_samples
