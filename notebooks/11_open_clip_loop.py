@@ -11,14 +11,14 @@
 # ```
 
 # %% tags=["remove-cell"]
+import slipform_core.torchvision_import  # noqa: F401, I001, before open_clip
 from itertools import islice
 from pathlib import Path
 
 import matplotlib.pyplot as plt
 import numpy as np
-import pandas as pd
-import slipform_core.torchvision_import  # noqa: F401, I001, before open_clip
 import open_clip
+import pandas as pd
 import torch
 
 from slipform_core import figures, tables
