@@ -45,9 +45,8 @@ margined = "hc_cement"
 
 # %% tags=["hide-input"]
 for name, identity in equations.identities().items():
-    display(Math(rf"\text{{{name}:}}\qquad {identity.says}"))
-    if not identity.holds():
-        display(HTML(f"<p><strong>sympy does not find this: {name}</strong></p>"))
+    proven = "" if identity.holds() else " <strong>(sympy does not find it so)</strong>"
+    display(HTML(f"<p>{name.capitalize()}{proven}:</p>"), Math(identity.says))
 
 # %% [markdown]
 # ## From a word to a share

@@ -6,12 +6,10 @@
 # originals first, and the concreteness of the words that were changed. With several ranks it gathers features
 # with gradients, as `ClipLoss(gather_with_grad=True)` does. Here it fine-tunes an open_clip model on some of
 # your run's hard negatives; everything but the loss and the data is open_clip and torch.
-#
-# ```{stale}
-# ```
 
 # %% tags=["remove-cell"]
 import slipform_core.torchvision_import  # noqa: F401, I001, before open_clip
+from copy import deepcopy
 from itertools import islice
 from pathlib import Path
 
@@ -20,6 +18,7 @@ import numpy as np
 import open_clip
 import pandas as pd
 import torch
+from IPython.display import HTML, display
 
 from slipform_core import figures, tables
 from slipform_core.models import MODELS, WordTokenizer
@@ -42,12 +41,16 @@ pairs = 32
 
 # %%
 mine = tables.open_run(run)
-given = list(islice(read_samples(Path(mine[f"negatives:{negatives}/folder"])), samples))
-captions = [[sample.record.caption for sample in given], [sample.record.negative_caption for sample in given]]
-pictures = [np.stack([s.picture for s in given]), np.stack([s.negative_picture for s in given])]
-concreteness = torch.tensor([sample.record.keyword.concreteness for sample in given])
-clip = MODELS["slipform-tiny"](WordTokenizer.count(sum(captions, [])), seed=0)
-images = torch.stack([clip.preprocess(torch.from_numpy(part)) for part in pictures])
+folder = Path(mine[f"negatives:{negatives}/folder"])
+given = list(islice(read_samples(folder), samples))
+records = [sample.record for sample in given]
+captions = [[r.caption for r in records], [r.negative_caption for r in records]]
+pictures = [[s.picture for s in given], [s.negative_picture for s in given]]
+concreteness = torch.tensor([r.keyword.concreteness for r in records])
+
+words = WordTokenizer.count(sum(captions, []))
+clip = MODELS["slipform-tiny"](words, seed=0)  # clip.model is open_clip's
+images = torch.stack([clip.preprocess(torch.tensor(np.stack(p))) for p in pictures])
 texts = torch.stack([clip.tokenize(part) for part in captions])
 
 # %% [markdown]
@@ -60,24 +63,27 @@ from slipform_core.loss import CementLoss
 
 
 def fine_tune(criterion: torch.nn.Module, **more: torch.Tensor) -> list[float]:
-    model = open_clip.create_model("slipform-tiny")
-    model.load_state_dict(clip.model.state_dict())
+    model = deepcopy(clip.model)
     optimizer = torch.optim.AdamW(model.parameters(), lr=1e-3)
     generator, beaten = torch.Generator().manual_seed(0), []
     for _ in range(steps):
         rows = torch.randperm(len(given), generator=generator)[:pairs]
-        image, text, scale = model(images[:, rows].flatten(0, 1), texts[:, rows].flatten(0, 1))
-        loss = criterion(image, text, scale, **{name: value[rows] for name, value in more.items()})
+        # Originals first, then their hard negatives.
+        batch = [part[:, rows].flatten(0, 1) for part in (images, texts)]
+        image, text, scale = model(*batch)
+        of_rows = {name: value[rows] for name, value in more.items()}
+        loss = criterion(image, text, scale, **of_rows)
         optimizer.zero_grad()
         loss.backward()
         optimizer.step()
-        own, hard = ((image[:pairs] * part).sum(1) for part in text.split(pairs))
+        own, hard = ((image[:pairs] * t).sum(1) for t in text.split(pairs))
         beaten.append((own > hard).float().mean().item())
     return beaten
 
 
 with_clip = fine_tune(open_clip.loss.ClipLoss())
-with_cement = fine_tune(CementLoss(), concreteness=concreteness)  # the changed line
+# The changed line:
+with_cement = fine_tune(CementLoss(), concreteness=concreteness)
 
 # %% [markdown]
 # How often does a picture prefer its own caption to the hard negative, in the batches that are learnt from?
@@ -104,11 +110,13 @@ plt.show()
 # ```python
 # from slipform_core.models import from_open_clip, save_open_clip
 #
-# clip = from_open_clip("ViT-B-32-quickgelu", "openai")     # "ViT-B-32" is refused: it has another activation
-# ...                                                       # train clip.model
-# save_open_clip(clip, Path("mine"), open_clip.get_model_config("ViT-B-32-quickgelu"))
+# name = "ViT-B-32-quickgelu"  # "ViT-B-32" is refused: it has another activation
+# clip = from_open_clip(name, "openai")
+# ...  # train clip.model
+# save_open_clip(clip, Path("mine"), open_clip.get_model_config(name))
 #
-# model, _, preprocess = open_clip.create_model_and_transforms("local-dir:mine")   # without slipform_core
+# # And without slipform_core:
+# model, _, pixels = open_clip.create_model_and_transforms("local-dir:mine")
 # ```
 #
 # The loading of published weights was not run for this page, which needs no network; the rest is tested with
@@ -116,7 +124,7 @@ plt.show()
 #
 # ## What happens when
 #
-# | | |
+# | When | then |
 # |---|---|
 # | features are not finite | the loss is NaN; the trainer stops and names the step |
 # | features are zero | every candidate is as near: the loss is the logarithm of how many there are |
@@ -145,8 +153,9 @@ plt.show()
 # %% tags=["hide-input"]
 from slipform_core.loss import LOSSES
 
-said = {name: " ".join(loss.__doc__.split("\n\n")[0].split()) for name, loss in LOSSES.items()}
-pd.DataFrame({"objective": said}).style.set_properties(**{"text-align": "left", "white-space": "normal"})
+said = {name: loss.__doc__.partition("\n")[0].replace("`", "") for name, loss in LOSSES.items()}
+with pd.option_context("display.max_colwidth", None):
+    display(HTML(pd.DataFrame({"objective": said}).to_html()))
 
 # %% [markdown]
 # ```{remake}

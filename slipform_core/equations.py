@@ -67,13 +67,13 @@ def identities() -> dict[str, Identity]:
             share_moved * (1 - share_moved),
         ),
         "a margin is copies": Identity(
-            r"m = \ln k:\quad L \text{ with } k \text{ copies of the hard negative}",
+            r"L(m = \ln k) = L(k \text{ copies of the hard negative})",
             moved.subs(margin, sympy.log(k)),
             loss(copies=k),
         ),
-        "no margin": Identity(r"m = 0:\quad L \text{ of InfoNCE}", moved.subs(margin, 0), plain),
+        "no margin": Identity(r"L(m = 0) = L(\text{InfoNCE})", moved.subs(margin, 0), plain),
         "a margin of minus infinity": Identity(
-            r"m \to -\infty:\quad L \text{ without the hard negative}",
+            r"\lim_{m \to -\infty} L(m) = L(\text{without the hard negative})",
             sympy.limit(moved, margin, -sympy.oo),
             loss(copies=0),
         ),

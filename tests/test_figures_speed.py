@@ -59,7 +59,7 @@ def test_a_ratio_has_its_spread_and_a_file_its_machine(tmp_path: Path) -> None:
     frame = speed.losses(found)
     assert list(frame.loc["2048", "cement"]) == ["0.50 (0.40 to 0.75)", "0.27"]
     assert list(frame.loc["8192", "naive"]) == ["no memory", "no memory"]
-    assert "a board, 1 threads, torch 2: python x.py" in speed.on(found)
+    assert "a board, 1 thread, torch 2: <code>python x.py</code>" in speed.on(found)
 
 
 def test_a_step_has_its_utilisation_and_a_loss_its_memory() -> None:

@@ -1,6 +1,7 @@
 """The gradient imbalance: from a word to a share, shares in every objective, the budget of a training."""
 
 from collections.abc import Mapping, Sequence
+from textwrap import fill
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -85,11 +86,9 @@ def objectives(panels: Mapping[str, "pandas.DataFrame"]) -> "Figure":
     """A panel for each model's features: shares as colours with their numbers, an objective a row."""
     import matplotlib.pyplot as plt
 
-    rows = sum(len(frame) for frame in panels.values())
     heights = [len(frame) for frame in panels.values()]
-    figure, several = plt.subplots(
-        len(panels), 1, figsize=(7.6, 1.0 * len(panels) + 0.36 * rows), height_ratios=heights, squeeze=False
-    )
+    size = (6.6, 0.8 * len(panels) + 0.42 * sum(heights))
+    figure, several = plt.subplots(len(panels), 1, figsize=size, height_ratios=heights, squeeze=False)
     for axes, (title, frame) in zip(several.flat, panels.items(), strict=True):
         _shares(axes, frame)
         axes.set_title(title, fontsize="medium")
@@ -106,7 +105,7 @@ def _shares(axes: "Axes", frame: "pandas.DataFrame") -> None:
         style = {"ha": "center", "va": "center", "fontsize": "small"}
         axes.text(column, row, f"{share:.2f}", color=PAPER if share > 0.6 else INK, **style)
     axes.set_xticks(range(len(frame.columns)), frame.columns)
-    axes.set_yticks(range(len(frame)), frame.index, fontsize="small")
+    axes.set_yticks(range(len(frame)), [fill(name, 26) for name in frame.index], fontsize="small")
     axes.grid(visible=False)
     axes.tick_params(length=0)
     axes.spines[:].set_visible(False)

@@ -85,13 +85,14 @@ def losses_on_device(measured: Measured | None) -> "pandas.DataFrame":
 
 
 def on(measured: Measured | None) -> str:
-    """The machine, the day and the command, in a sentence."""
+    """The machine, the day and the command, in a sentence of HTML."""
     if measured is None:
         return f"{NOT_YET.capitalize()}."
     made = measured["made"]
+    threads = f"{made['threads']} thread" + "s" * (made["threads"] != 1)
     return (
-        f"Measured on {made['date']} on {made['device']}, {made['threads']} threads, torch {made['torch']}: "
-        f"{made['command']}"
+        f"Measured on {made['date']} on {made['device']}, {threads}, torch {made['torch']}: "
+        f"<code>{made['command']}</code>"
     )
 
 
