@@ -156,8 +156,9 @@ plt.show()
 
 # %% tags=["hide-input"]
 training = mine.result("training").values
-gradients.budgets({arm: log for arm, log in training.items() if "budget" in log["curves"]})
-plt.show()
+if learnt := {arm: log for arm, log in training.items() if "budget" in log["curves"]}:
+    gradients.budgets(learnt)
+    plt.show()
 
 # %% [markdown]
 # ```{remake}

@@ -25,7 +25,6 @@ from slipform_core.models import MODELS, WordTokenizer
 from slipform_core.shards import read_samples
 
 figures.theme()
-torch.set_num_threads(1)
 
 # %% tags=["parameters", "remove-cell"]
 run = "build/runs/mini"
@@ -48,8 +47,8 @@ captions = [[r.caption for r in records], [r.negative_caption for r in records]]
 pictures = [[s.picture for s in given], [s.negative_picture for s in given]]
 concreteness = torch.tensor([r.keyword.concreteness for r in records])
 
-words = WordTokenizer.count(sum(captions, []))
-clip = MODELS["slipform-tiny"](words, seed=0)  # clip.model is open_clip's
+# clip.model is open_clip's
+clip = MODELS["slipform-tiny"](WordTokenizer.count(sum(captions, [])), seed=0)
 images = torch.stack([clip.preprocess(torch.tensor(np.stack(p))) for p in pictures])
 texts = torch.stack([clip.tokenize(part) for part in captions])
 
@@ -70,8 +69,8 @@ def fine_tune(criterion: torch.nn.Module, **more: torch.Tensor) -> list[float]:
         rows = torch.randperm(len(given), generator=generator)[:pairs]
         # Originals first, then their hard negatives.
         batch = [part[:, rows].flatten(0, 1) for part in (images, texts)]
-        image, text, scale = model(*batch)
         of_rows = {name: value[rows] for name, value in more.items()}
+        image, text, scale = model(*batch)
         loss = criterion(image, text, scale, **of_rows)
         optimizer.zero_grad()
         loss.backward()
@@ -94,8 +93,7 @@ with_cement = fine_tune(CementLoss(), concreteness=concreteness)
 curves = pd.DataFrame({"ClipLoss": with_clip, "CementLoss": with_cement}).rolling(10, min_periods=1).mean()
 figure, axes = plt.subplots(figsize=(6.6, 3.4))
 curves.plot(ax=axes, color=[figures.COLOURS[2], figures.COLOURS[3]])
-axes.set(xlabel="step", ylabel="own caption preferred", ylim=(0, 1.02))
-axes.set_title("Means of ten batches")
+axes.set(xlabel="step", ylabel="own caption preferred", ylim=(0, 1.02), title="Means of ten batches")
 plt.show()
 
 # %% [markdown]

@@ -22,7 +22,9 @@ PARAMS = Path(__file__).parent.parent / "notebooks" / "params"
 def small() -> Experiment:
     """The smoke profile with two arms, and selected fewer than there are."""
     given = config.load("smoke", "'selected=[plain]'", PARAMS)
-    return given.model_copy(update={"arms": {name: given.arms[name] for name in ("plain", "hc_cement")}})
+    arms = {name: given.arms[name] for name in ("plain", "hc_cement")}
+    gradients = given.gradients.model_copy(update={"trained": ["hc_cement"]})
+    return given.model_copy(update={"arms": arms, "gradients": gradients})
 
 
 def run(folder: Path, seeds: list[int]) -> None:
