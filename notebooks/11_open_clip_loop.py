@@ -10,7 +10,6 @@
 # %% tags=["remove-cell"]
 import slipform_core.torchvision_import  # noqa: F401, I001, before open_clip
 from copy import deepcopy
-from itertools import islice
 from pathlib import Path
 
 import matplotlib.pyplot as plt
@@ -20,7 +19,8 @@ import pandas as pd
 import torch
 from IPython.display import HTML, display
 
-from slipform_core import figures, tables
+from slipform_core import experiment, figures, tables
+from slipform_core.config import Experiment
 from slipform_core.models import MODELS, WordTokenizer
 from slipform_core.shards import read_samples
 
@@ -28,21 +28,21 @@ figures.theme()
 
 # %% tags=["parameters", "remove-cell"]
 run = "build/runs/mini"
-negatives = "hc"
-samples = 512
+stages = "build/stages"
 steps = 40
 pairs = 32
 
 # %% [markdown]
 # ## The data
 #
-# Hard negatives of a ConcreteBatch, and a model of open_clip from scratch, small enough for a page.
+# One hard negative of each picture of the survey, in which any word may be changed, and a model of open_clip
+# from scratch, small enough for a page.
 
 # %%
-mine = tables.open_run(run)
-folder = Path(mine[f"negatives:{negatives}/folder"])
-given = list(islice(read_samples(folder), samples))
-records = [sample.record for sample in given]
+config = tables.open_run(run).result("survey").made["config"]
+folder = experiment.plant(Experiment(**config), Path(stages), "survey")
+given = list({sample.record.image_id: sample for sample in read_samples(folder)}.values())
+pairs, records = min(pairs, len(given)), [sample.record for sample in given]
 captions = [[r.caption for r in records], [r.negative_caption for r in records]]
 pictures = [[s.picture for s in given], [s.negative_picture for s in given]]
 concreteness = torch.tensor([r.keyword.concreteness for r in records])
