@@ -78,9 +78,7 @@ def share_by_autograd(
 
 def _logits(pairs: Pairs, logit_scale: float) -> Tensor:
     """The logits in float64 and without a mask, which the objective applies itself, and of paraphrases."""
-    names = ("image", "text", "negative_image", "negative_text", "positive_text")
-    features = {name: part.double() for name in names if (part := getattr(pairs, name)) is not None}
-    double = Pairs(**features)
+    double = replace(pairs, mask=None, concreteness=None, teacher=None).each(Tensor.double)
     logits = contrastive_logits(double, logit_scale)
     if double.positive_text is None:
         return logits
@@ -103,11 +101,6 @@ def _gradient_at(logits: Tensor, objective: Callable, pairs: Pairs, logit_scale:
         positive_text=text[captions:].view(n, -1, columns) if columns > captions else None,
         teacher=None,
     )
-    leaves = replace(leaves, teacher=_detached(leaves))
+    leaves = replace(leaves, teacher=leaves.each(Tensor.detach))
     (gradient,) = torch.autograd.grad(objective(leaves, logit_scale), image)
     return gradient / logit_scale
-
-
-def _detached(pairs: Pairs) -> Pairs:
-    features = ("image", "text", "negative_image", "negative_text")
-    return Pairs(**{name: part.detach() for name in features if (part := getattr(pairs, name)) is not None})

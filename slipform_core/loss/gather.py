@@ -3,8 +3,6 @@
 W ranks with B pairs each.
 """
 
-from dataclasses import fields, replace
-
 import torch
 from torch import Tensor, distributed
 
@@ -24,14 +22,7 @@ def gather_pairs(pairs: Pairs) -> Pairs:
         or distributed.get_world_size() == 1
     ):
         return pairs
-    gathered = {}
-    for field in fields(pairs):
-        value = getattr(pairs, field.name)
-        if isinstance(value, Pairs):
-            gathered[field.name] = gather_pairs(value)
-        elif value is not None:
-            gathered[field.name] = _gather(value, pairs.image.device)
-    return replace(pairs, **gathered)
+    return pairs.each(lambda value: _gather(value, pairs.image.device))
 
 
 def _gather(value: Tensor, device: torch.device) -> Tensor:

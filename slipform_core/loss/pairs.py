@@ -3,6 +3,7 @@
 B pairs in a batch, D embedding width, K hard negatives a pair.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass, fields
 
 import torch
@@ -70,14 +71,16 @@ class Pairs:
 
     def take(self, rows: Tensor) -> "Pairs":
         """Some of the pairs, by their indices (M,)."""
-        taken = {}
+        return self.each(lambda value: value[rows.to(value.device)])
+
+    def each(self, change: Callable[[Tensor], Tensor]) -> "Pairs":
+        """The same fields with every tensor changed, the teacher's too."""
+        changed = {}
         for field in fields(self):
             value = getattr(self, field.name)
-            if isinstance(value, Pairs):
-                taken[field.name] = value.take(rows)
-            elif value is not None:
-                taken[field.name] = value[rows.to(value.device)]
-        return Pairs(**taken)
+            if value is not None:
+                changed[field.name] = value.each(change) if isinstance(value, Pairs) else change(value)
+        return Pairs(**changed)
 
     def _shapes(self) -> tuple[int, int, int]:
         """B, D and K."""
