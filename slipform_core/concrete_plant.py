@@ -4,7 +4,6 @@ keywords -> target word by concreteness -> rewritten caption -> audit -> edited 
 """
 
 import hashlib
-import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -14,6 +13,7 @@ import numpy as np
 from PIL import Image
 
 from slipform_core import progress, shards, sources
+from slipform_core.audit import audit
 from slipform_core.concreteness import CHOICES, Norms, choose_swap, choose_target, extract_keywords_batch
 from slipform_core.editors import Editor
 from slipform_core.records import Caption, HardNegative, Keyword, Provenance
@@ -22,10 +22,6 @@ from slipform_core.rewriters import Rewriter, record_rng
 SWAP = "swap"
 NOTHING = "no covered keyword"
 REPEATED = "repeated caption"
-WORD = r"[\w'-]+"
-ARTICLES = frozenset(["a", "an", "the"])
-# Words beside the changed one that may change with it: "a" to "an", "to the left of" to "above".
-COMPANIONS = ARTICLES | {"to", "of", "on", "in", "next"}
 
 
 @dataclass(frozen=True)
@@ -157,33 +153,4 @@ class ConcretePlant:
                 [record.negative_caption],
                 seeds=[record.provenance.seed],
             )
-            yield shards.Sample(record, picture, np.asarray(edited))
-
-
-def audit(caption: str, target: Keyword, negative: str) -> str | None:
-    """Why a rewriting is no hard negative: "empty", "unchanged", "changed more than the span", or None.
-
-    Only the target, and companions beside it such as an article, may differ between the two captions.
-    """
-    if not negative.strip():
-        return "empty"
-    found = [(word[0].lower(), *word.span()) for word in re.finditer(WORD, caption)]
-    before, after = [word for word, _, _ in found], re.findall(WORD, negative.lower())
-    head = [word for word, _, end in found if end <= target.start]
-    tail = [word for word, start, _ in found if start >= target.end]
-    beside: list[str] = []
-    while head and head[-1] in COMPANIONS:
-        beside.insert(0, head.pop())
-    while tail and tail[0] in COMPANIONS:
-        beside.append(tail.pop(0))
-    first, last = len(head), len(after) - len(tail)
-    if first > last or after[:first] != head or after[last:] != tail:
-        return "changed more than the span"
-    was, now, rest = map(_bare, (before[first : len(before) - len(tail)], after[first:last], beside))
-    if now == was:
-        return "unchanged"
-    return "changed more than the span" if now == rest else None  # where only `rest` stays, the word is gone
-
-
-def _bare(words: Sequence[str]) -> list[str]:
-    return [word for word in words if word not in ARTICLES]
+            yield shards.Sample(record, picture, np.asarray(edited.image))

@@ -6,7 +6,8 @@ from functools import partial
 import pytest
 from world_oracle import scene, see, still, told, true
 
-from slipform_core.concrete_plant import ConcretePlant, audit
+from slipform_core.audit import audit
+from slipform_core.concrete_plant import ConcretePlant
 from slipform_core.concreteness import Norms, extract_keywords
 from slipform_core.editors import RenderEditor
 from slipform_core.emoji_world import World, captions

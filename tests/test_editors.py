@@ -50,7 +50,7 @@ def test_the_picture_of_the_edited_scene_with_the_records_own_noise(caption, sid
         "a strange photo of a dog above a bell on snow": scene(*PAIR, place="snow", axis="above"),
     }
     for seed, (negative, expected) in enumerate(negatives.items()):
-        [edited] = RenderEditor(WORLD).edit([caption], [blank(side)], [negative], seeds=[seed])
+        [(edited, *_)] = RenderEditor(WORLD).edit([caption], [blank(side)], [negative], seeds=[seed])
         assert edited.size == (side, side)
         assert (np.asarray(edited) == draw(expected, side=side, seed=seed)).all()
 
@@ -59,7 +59,7 @@ def test_the_edited_picture_shows_the_rewritten_caption_and_not_the_old_one(monk
     still(monkeypatch)
     count = 0
     for caption, negative, kind in rewritten(40):
-        [edited] = RenderEditor(WORLD).edit([caption], [blank()], [negative], seeds=[3])
+        [(edited, *_)] = RenderEditor(WORLD).edit([caption], [blank()], [negative], seeds=[3])
         picture = draw(Scene.from_json(caption.scene), side=64, seed=4)
         assert true(caption.text, see(picture))
         assert true(negative, see(np.asarray(edited)))
@@ -72,12 +72,12 @@ def test_the_edited_picture_shows_the_rewritten_caption_and_not_the_old_one(monk
 def test_a_word_without_a_visible_referent_changes_the_noise_alone(caption, monkeypatch):
     editor, old = RenderEditor(WORLD), draw(Scene.from_json(caption.scene), side=64, seed=0)
     for negative in (caption.text.replace("strange", "odd"), caption.text.replace("photo", "view")):
-        [edited] = editor.edit([caption], [blank()], [negative], seeds=[0])
+        [(edited, *_)] = editor.edit([caption], [blank()], [negative], seeds=[0])
         assert (np.asarray(edited) == old).all()
-        [edited] = editor.edit([caption], [blank()], [negative], seeds=[1])
+        [(edited, *_)] = editor.edit([caption], [blank()], [negative], seeds=[1])
         assert (np.asarray(edited) != old).mean() > 0.5
     still(monkeypatch)
-    [edited] = editor.edit([caption], [blank()], [negative], seeds=[2])
+    [(edited, *_)] = editor.edit([caption], [blank()], [negative], seeds=[2])
     assert (np.asarray(edited) == draw(Scene.from_json(caption.scene), side=64, seed=0)).all()
 
 
@@ -86,9 +86,9 @@ def test_a_record_is_the_same_picture_alone_and_in_a_batch():
     seeds = list(range(len(rows)))
     originals, negatives = zip(*rows, strict=True)
     editor = RenderEditor(WORLD)
-    batch = editor.edit(originals, [blank()] * len(rows), negatives, seeds=seeds)
+    batch = [made.image for made in editor.edit(originals, [blank()] * len(rows), negatives, seeds=seeds)]
     for (caption, negative), seed, together in zip(rows, seeds, batch, strict=True):
-        [alone] = editor.edit([caption], [blank()], [negative], seeds=[seed])
+        [(alone, *_)] = editor.edit([caption], [blank()], [negative], seeds=[seed])
         assert (np.asarray(alone) == np.asarray(together)).all()
 
 

@@ -1,29 +1,12 @@
-"""Editors: from a picture and the rewritten caption, a picture that fits it.
+"""The editor of the embedded world: the scene is drawn again."""
 
-An `Editor` has a `version` and `edit(captions, images, negative_captions, seeds=...) -> list[Image]`, one
-seed a record, so that a record alone and in a batch gives the same picture.
-"""
-
-from collections.abc import Callable, Sequence
-from typing import Protocol
+from collections.abc import Sequence
 
 from PIL import Image
 
+from slipform_core.editors.protocol import Edit
 from slipform_core.emoji_world import Scene, World, draw, edit, read_back
 from slipform_core.records import Caption
-
-
-class Editor(Protocol):
-    version: str
-
-    def edit(
-        self,
-        captions: Sequence[Caption],
-        images: Sequence[Image.Image],
-        negative_captions: Sequence[str],
-        *,
-        seeds: Sequence[int],
-    ) -> list[Image.Image]: ...
 
 
 class RenderEditor:
@@ -34,6 +17,7 @@ class RenderEditor:
     """
 
     version = "render@1"
+    side = None
 
     def __init__(self, world: World):
         self.nouns = frozenset(world.nouns)
@@ -45,16 +29,13 @@ class RenderEditor:
         negative_captions: Sequence[str],
         *,
         seeds: Sequence[int],
-    ) -> list[Image.Image]:
+    ) -> list[Edit]:
         """Pictures of the size of `images`; ValueError for a caption that is no edit of the original."""
         return [self._one(*record) for record in zip(captions, images, negative_captions, seeds, strict=True)]
 
-    def _one(self, caption: Caption, image: Image.Image, negative: str, seed: int) -> Image.Image:
+    def _one(self, caption: Caption, image: Image.Image, negative: str, seed: int) -> Edit:
         said = read_back(caption, negative)
         if said is None:
             raise ValueError(f"{negative!r} is no edit of {caption.text!r}")
         scene = edit(Scene.from_json(caption.scene), said, self.nouns)
-        return Image.fromarray(draw(scene, side=image.width, seed=seed))
-
-
-EDITORS: dict[str, Callable[[World], Editor]] = {"render": RenderEditor}
+        return Edit(Image.fromarray(draw(scene, side=image.width, seed=seed)))

@@ -1,35 +1,11 @@
-"""Rewriters: from a caption and the keyword to change, a caption that is no longer true.
+"""Rewriters of the embedded world, which itself says when a caption is still true."""
 
-A `Rewriter` has a `version`, `rewrite(captions, keywords, seed=...) -> list[str]`, which answers with the
-caption unchanged where it can do nothing, and `fault(caption, negative) -> str | None`, which says why a
-rewriting is no hard negative, as far as the rewriter can know.
-"""
-
-import hashlib
-from collections.abc import Callable, Sequence
-from typing import Protocol
-
-import numpy as np
+from collections.abc import Sequence
 
 from slipform_core.emoji_world import Scene, World, edit, holds, mend_articles, read_back, reword
 from slipform_core.emoji_world.lexicon import CONVERSE, INVISIBLE, SURFACES
 from slipform_core.records import Caption, Keyword
-
-
-class Rewriter(Protocol):
-    version: str
-
-    def rewrite(
-        self, captions: Sequence[Caption], keywords: Sequence[Keyword], *, seed: int
-    ) -> list[str]: ...
-
-    def fault(self, caption: Caption, negative: str) -> str | None: ...
-
-
-def record_rng(caption: Caption, seed: int) -> np.random.Generator:
-    """A generator of the record's own, so that it is rewritten alike alone and in any batch."""
-    key = f"{seed}|{caption.image_id}|{caption.text}"
-    return np.random.default_rng(int.from_bytes(hashlib.sha256(key.encode()).digest()[:8], "big"))
+from slipform_core.rewriters.protocol import record_rng
 
 
 class _WorldRewriter:
@@ -112,6 +88,3 @@ class SwapRewriter(_WorldRewriter):
         between = keyword.text[len(first) : len(keyword.text) - len(second)]
         swapped = f"{second}{between}{first}"
         return mend_articles(caption.text[: keyword.start] + swapped + caption.text[keyword.end :])
-
-
-REWRITERS: dict[str, Callable[[World], Rewriter]] = {"grammar": GrammarRewriter, "swap": SwapRewriter}

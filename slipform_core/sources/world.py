@@ -1,4 +1,4 @@
-"""Where captions and pictures come from; so far the embedded world."""
+"""The embedded world as a source of captions and pictures."""
 
 from collections.abc import Iterable, Iterator
 from functools import partial

