@@ -1,5 +1,8 @@
-"""Where captions and pictures come from."""
+"""Where captions and pictures come from: the embedded world, or photographs in any of the usual forms."""
 
+from .errors import SourceError
+from .photographs import BadPicture
+from .photos import KINDS, PhotoSource, photos
 from .world import WorldSource, chunks, picture
 
-__all__ = ["WorldSource", "chunks", "picture"]
+__all__ = ["KINDS", "BadPicture", "PhotoSource", "SourceError", "WorldSource", "chunks", "photos", "picture"]

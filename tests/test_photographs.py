@@ -1,0 +1,137 @@
+"""Pictures as users have them, each read as a viewer shows it or refused with a reason."""
+
+import io
+import struct
+import zlib
+
+import numpy as np
+import pytest
+from PIL import Image
+from torchvision_oracle import resized
+
+from slipform_core.sources import BadPicture
+from slipform_core.sources.photographs import read, square
+
+RAMP = np.linspace(0, 255, 96, dtype=np.uint8)[None, :, None].repeat(64, 0).repeat(3, 2)
+
+
+def save(path, picture: Image.Image, **settings):
+    picture.save(path, **settings)
+    return str(path)
+
+
+def grey(path) -> np.ndarray:
+    return np.asarray(read(path, 64)).astype(float)
+
+
+@pytest.mark.parametrize("mode", ["L", "RGB", "RGBA", "P", "1", "LA"])
+def test_modes_are_read_as_a_viewer_shows_them(tmp_path, mode):
+    picture = Image.fromarray(RAMP)
+    path = save(tmp_path / "x.png", picture.convert(mode))
+    shown = np.asarray(picture.convert(mode).convert("RGB").crop((16, 0, 80, 64)))
+    assert abs(grey(path) - shown).max() <= 1
+
+
+def test_cmyk_of_a_jpeg(tmp_path):
+    path = save(tmp_path / "x.jpg", Image.fromarray(RAMP).convert("CMYK"), quality=95)
+    assert abs(grey(path) - RAMP[:, 16:80]).mean() < 3
+
+
+@pytest.mark.parametrize("order", ["<", ">"])
+def test_sixteen_bits_are_scaled_and_not_cut(tmp_path, order):
+    deep = (RAMP[..., 0].astype(np.uint16) * 257).astype(f"{order}u2")
+    if order == "<":
+        path = save(tmp_path / "x.png", Image.fromarray(deep))
+    else:
+        (tmp_path / "x.tif").write_bytes(big_endian_tiff(deep))
+        path = str(tmp_path / "x.tif")
+    assert abs(grey(path) - RAMP[:, 16:80]).max() <= 1
+
+
+def big_endian_tiff(pixels: np.ndarray) -> bytes:
+    height, width = pixels.shape
+    tags = [(256, width), (257, height), (258, 16), (259, 1), (262, 1), (273, 200), (277, 1), (278, height)]
+    tags += [(279, pixels.nbytes)]
+    head = b"MM\0*" + struct.pack(">I", 8) + struct.pack(">H", len(tags))
+    head += b"".join(struct.pack(">HHII", tag, 4, 1, value) for tag, value in tags) + struct.pack(">I", 0)
+    return head.ljust(200, b"\0") + pixels.tobytes()
+
+
+def test_what_is_transparent_is_white(tmp_path):
+    clear = Image.new("RGBA", (64, 64), (255, 0, 0, 0))
+    assert (grey(save(tmp_path / "x.png", clear)) == 255).all()
+    palette = Image.new("P", (64, 64), 3)
+    assert (grey(save(tmp_path / "y.png", palette, transparency=3)) == 255).all()
+
+
+def test_a_picture_is_turned_as_its_exif_says(tmp_path):
+    picture = Image.fromarray(RAMP)
+    exif = Image.Exif()
+    exif[0x0112] = 6  # shown a quarter clockwise
+    path = save(tmp_path / "x.jpg", picture, exif=exif, quality=95)
+    expected = np.asarray(picture.rotate(-90, expand=True).crop((0, 16, 64, 80))).astype(float)
+    assert abs(grey(path) - expected).mean() < 2
+
+
+def test_the_first_frame_of_several(tmp_path):
+    frames = [Image.new("RGB", (64, 64), colour) for colour in ("red", "blue")]
+    path = save(tmp_path / "x.gif", frames[0], save_all=True, append_images=frames[1:])
+    assert grey(path)[5, 5].tolist() == [255, 0, 0]
+
+
+def test_a_very_wide_picture_gives_its_middle(tmp_path):
+    pixels = np.zeros((40, 20_000, 3), dtype=np.uint8)
+    pixels[:, 9_900:10_100] = 255
+    assert (grey(save(tmp_path / "x.png", Image.fromarray(pixels))) == 255).all()
+
+
+def test_a_jpeg_of_more_pixels_than_pillow_opens(tmp_path):
+    path = save(tmp_path / "x.jpg", Image.new("L", (20_000, 10_000), 200), quality=50)
+    assert abs(grey(path) - 200).max() <= 2
+    assert Image.MAX_IMAGE_PIXELS is not None
+
+
+def test_refusals_have_reasons(tmp_path):
+    whole = io.BytesIO()
+    Image.fromarray(RAMP).save(whole, format="JPEG")
+    (tmp_path / "cut.jpg").write_bytes(whole.getvalue()[:400])
+    (tmp_path / "text.jpg").write_text("<html>404</html>")
+    (tmp_path / "empty.jpg").write_bytes(b"")
+    save(tmp_path / "dot.png", Image.new("RGB", (1, 1)))
+    (tmp_path / "bomb.png").write_bytes(bomb())
+    reasons = {
+        "cut.jpg": "damaged picture",
+        "text.jpg": "damaged picture",
+        "empty.jpg": "damaged picture",
+        "dot.png": "tiny picture",
+        "bomb.png": "huge picture",
+        "none.jpg": "missing picture",
+        "none.tar#5+7": "missing picture",
+    }
+    for name, reason in reasons.items():
+        with pytest.raises(BadPicture, match=f"^{reason}$"):
+            read(str(tmp_path / name), 32)
+
+
+def bomb() -> bytes:
+    """A PNG that claims a hundred thousand pixels a side."""
+
+    def part(kind: bytes, data: bytes) -> bytes:
+        return struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data))
+
+    head = struct.pack(">IIBBBBB", 100_000, 100_000, 8, 2, 0, 0, 0)
+    return (
+        b"\x89PNG\r\n\x1a\n" + part(b"IHDR", head) + part(b"IDAT", zlib.compress(b"\0")) + part(b"IEND", b"")
+    )
+
+
+@pytest.mark.parametrize("size", [(96, 64), (64, 97), (333, 500), (227, 224), (64, 64)])
+def test_a_square_is_torchvisions_to_the_pixel(size):
+    rng = np.random.default_rng(sum(size))
+    picture = Image.fromarray(rng.integers(0, 256, (size[1], size[0], 3), dtype=np.uint8))
+    assert (np.asarray(square(picture, 64)) == np.asarray(resized(picture, 64))).all()
+
+
+def test_a_square_of_the_side_is_left_alone():
+    picture = Image.fromarray(RAMP).crop((0, 0, 64, 64))
+    assert square(picture, 64) is picture
