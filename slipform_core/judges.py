@@ -3,12 +3,12 @@
 v and t are a record's picture and caption, v' and t' their edits; R records, D embedding width.
 """
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from itertools import islice
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 import torch
+from more_itertools import chunked
 from numpy.typing import ArrayLike
 
 from slipform_core.models import Clip
@@ -31,18 +31,12 @@ def measure(clip: Clip, samples: Iterable[Sample], *, batch: int) -> dict[str, l
     clip.model.eval()
     columns: dict[str, list[Any]] = {}
     scenes: dict[str, int] = {}
-    for chunk in _chunks(samples, batch):
+    for chunk in chunked(samples, batch):
         for name, values in (_words(chunk, scenes) | _cosines(clip, chunk)).items():
             columns.setdefault(name, []).extend(values)
     if not columns:
         raise ValueError("there are no records to measure")
     return columns
-
-
-def _chunks(samples: Iterable[Sample], size: int) -> Iterator[list[Sample]]:
-    rest = iter(samples)
-    while chunk := list(islice(rest, size)):
-        yield chunk
 
 
 def _words(chunk: Sequence[Sample], scenes: dict[str, int]) -> dict[str, list[Any]]:

@@ -1,18 +1,19 @@
 """ConcreteBatch on disk: WebDataset tars of hard negatives and a manifest that says what each tar holds.
 
-A sample is `<record_id>.png`, `.txt`, `.negative.png`, `.negative.txt` and `.json` (the record). The manifest
-has a line a shard: name, sha256, bytes, what it was made from, captions read, records, rejections by reason.
-A shard is a pure function of its captions: a killed run resumes to the same bytes, a damaged shard is made
-again.
+A sample is `<record_id>.png` or, of photographs, `.jpg`, `.txt`, `.negative.png`, `.negative.txt` and `.json`
+(the record). The manifest has a line a shard: name, sha256, bytes, what it was made from, captions read,
+records, rejections by reason. A shard is a pure function of its captions: a killed run resumes to the same
+bytes, a damaged shard is made again.
 """
 
 import hashlib
 import io
 import json
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from PIL import Image
@@ -20,7 +21,7 @@ from PIL import Image
 from slipform_core.files import write_text
 from slipform_core.records import HardNegative
 
-MANIFEST = "manifest.jsonl"
+MANIFEST, LOCK = "manifest.jsonl", ".manifest.lock"
 PNG_LEVEL = 0  # noise does not compress: 12.4 kB instead of 11.7, written and read in a fraction of the time
 
 
@@ -61,12 +62,17 @@ def write_shard(
     *,
     source: str,
     captions: int,
-    rejected: Counter[str],
+    rejected: Callable[[], Mapping[str, int]],
+    quality: int | None = None,
 ) -> Shard:
-    """Write one tar whole or not at all, always to the same bytes for the same samples."""
+    """Write one tar whole or not at all, always to the same bytes for the same samples.
+
+    rejected: asked once all samples are written. quality: of JPEGs; None for PNG.
+    """
     from webdataset.writer import TarWriter
 
     partial = folder / (name + ".partial")
+    kind = "jpg" if quality else "png"
     count = 0
     with (
         partial.open("wb") as stream,
@@ -76,9 +82,9 @@ def write_shard(
             writer.write(
                 {
                     "__key__": sample.record.record_id,
-                    "png": _png(sample.picture),
+                    kind: _encoded(sample.picture, quality),
                     "txt": sample.record.caption.encode(),
-                    "negative.png": _png(sample.negative_picture),
+                    f"negative.{kind}": _encoded(sample.negative_picture, quality),
                     "negative.txt": sample.record.negative_caption.encode(),
                     "json": json.dumps(sample.record.to_json(), sort_keys=True).encode(),
                 }
@@ -86,7 +92,7 @@ def write_shard(
             count += 1
     partial.replace(folder / name)
     path = folder / name
-    reasons = dict(sorted(rejected.items()))
+    reasons = dict(sorted(rejected().items()))
     return Shard(name, _sha256(path), path.stat().st_size, source, captions, count, reasons)
 
 
@@ -108,6 +114,33 @@ def intact(folder: Path, shard: Shard) -> bool:
     return path.is_file() and path.stat().st_size == shard.size and _sha256(path) == shard.sha256
 
 
+def stands(folder: Path, name: str, source: str) -> bool:
+    """Whether a shard of that name was made from this source and is whole."""
+    of_name = (shard for shard in read_manifest(folder) if shard.name == name)
+    shard = next(of_name, None)
+    return shard is not None and shard.source == source and intact(folder, shard)
+
+
+def enter(folder: Path, made: Shard) -> None:
+    """Put a shard into the manifest, in place of an older one of its name."""
+    _change(folder, lambda lines: lines.update({made.name: made}))
+
+
+def forget(folder: Path, keep: Collection[str]) -> None:
+    """Leave only shards of these names in the manifest."""
+    _change(folder, lambda lines: [lines.pop(name) for name in lines.keys() - keep])
+
+
+def _change(folder: Path, change: Callable[[dict[str, Shard]], Any]) -> None:
+    from filelock import FileLock
+
+    # Several processes may make shards of one folder.
+    with FileLock(folder / LOCK):
+        lines = {shard.name: shard for shard in read_manifest(folder)}
+        change(lines)
+        write_manifest(folder, lines.values())
+
+
 def rejections(shards: Iterable[Shard]) -> Counter[str]:
     """How many captions were rejected in all, by reason."""
     return sum((Counter(shard.rejected) for shard in shards), Counter())
@@ -120,7 +153,8 @@ def read_samples(folder: Path) -> Iterator[Sample]:
     FileNotFoundError when the folder has no manifest. Nothing is unpickled or written.
     """
     for parts in _read(folder):
-        yield Sample(_record(parts), _pixels(parts["png"]), _pixels(parts["negative.png"]))
+        kind = "jpg" if "jpg" in parts else "png"
+        yield Sample(_record(parts), _pixels(parts[kind]), _pixels(parts[f"negative.{kind}"]))
 
 
 def read_records(folder: Path) -> Iterator[HardNegative]:
@@ -146,14 +180,18 @@ def _record(parts: Mapping[str, bytes]) -> HardNegative:
     return HardNegative.from_json(json.loads(parts["json"]))
 
 
-def _png(pixels: np.ndarray) -> bytes:
+def _encoded(pixels: np.ndarray, quality: int | None) -> bytes:
     stream = io.BytesIO()
-    Image.fromarray(pixels).save(stream, format="PNG", compress_level=PNG_LEVEL)
+    picture = Image.fromarray(pixels)
+    if quality:
+        picture.save(stream, format="JPEG", quality=quality, subsampling=0)
+    else:
+        picture.save(stream, format="PNG", compress_level=PNG_LEVEL)
     return stream.getvalue()
 
 
 def _pixels(data: bytes) -> np.ndarray:
-    return np.asarray(Image.open(io.BytesIO(data), formats=["PNG"]).convert("RGB"))
+    return np.asarray(Image.open(io.BytesIO(data), formats=["PNG", "JPEG"]).convert("RGB"))
 
 
 def _sha256(path: Path) -> str:

@@ -26,7 +26,9 @@ from slipform_core.sources import picture
 
 
 def files(folder: Path) -> dict[str, bytes]:
-    return {path.name: path.read_bytes() for path in folder.iterdir()}
+    """Everything that a run leaves, less its lock."""
+    paths = (path for path in folder.rglob("*") if path.is_file() and path.suffix != ".lock")
+    return {path.relative_to(folder).as_posix(): path.read_bytes() for path in paths}
 
 
 @pytest.mark.parametrize("choose", ["hc", "swap"])
@@ -54,9 +56,15 @@ def undisturbed(tmp_path_factory):
     return folder, make().run(some(60, each=1), out=folder, shard_captions=10)
 
 
+def test_a_record_names_its_editor_and_where_its_text_came_from(undisturbed):
+    records = [sample.record for sample in read_samples(undisturbed[0])]
+    assert {record.provenance.editor for record in records} == {"render@1"}
+    assert {record.provenance.rewriter for record in records} == {"grammar@1"}
+
+
 def test_a_run_again_makes_nothing_and_reports_the_same(undisturbed, tmp_path):
     folder, report = undisturbed
-    assert len(list(folder.glob("*.tar"))) == 6 and len(files(folder)) == 7
+    assert len(list(folder.glob("*.tar"))) == 6 and len(files(folder)) == 6 * 3 + 1
     assert report.kept == sum(1 for _ in read_samples(folder)) == 60 - sum(report.rejected.values())
     shutil.copytree(folder, tmp_path / "copy")
     broken = make(picture=lambda caption: pytest.fail("a standing shard was made again"))

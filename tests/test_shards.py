@@ -35,7 +35,7 @@ def sample(index: int) -> Sample:
 def write(folder, count=3, name="shard-00000.tar", first=0):
     samples = [sample(first + index) for index in range(count)]
     rejected = Counter({"unchanged": 2, "held out": 1})
-    return write_shard(folder, name, samples, source="abc", captions=count + 3, rejected=rejected)
+    return write_shard(folder, name, samples, source="abc", captions=count + 3, rejected=lambda: rejected)
 
 
 @pytest.fixture
@@ -152,10 +152,10 @@ def test_a_shard_is_written_whole_or_not_at_all(tmp_path):
         raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        write_shard(tmp_path, whole.name, broken(), source="abc", captions=3, rejected=Counter())
+        write_shard(tmp_path, whole.name, broken(), source="abc", captions=3, rejected=Counter)
     assert shards.intact(tmp_path, whole)
     with pytest.raises(KeyboardInterrupt):
-        write_shard(tmp_path, "shard-00001.tar", broken(), source="abc", captions=3, rejected=Counter())
+        write_shard(tmp_path, "shard-00001.tar", broken(), source="abc", captions=3, rejected=Counter)
     assert [path.name for path in tmp_path.glob("*.tar")] == [whole.name]
 
 

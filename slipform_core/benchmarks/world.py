@@ -4,6 +4,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
+from more_itertools import chunked
 
 from slipform_core.benchmarks.foils import Foil, Foils
 from slipform_core.benchmarks.items import Benchmark, Items
@@ -11,7 +12,7 @@ from slipform_core.config import Experiment
 from slipform_core.emoji_world import CAPTIONS, draw, paraphrase
 from slipform_core.metrics import SUBSETS
 from slipform_core.records import Caption
-from slipform_core.sources import WorldSource, chunks
+from slipform_core.sources import WorldSource
 
 
 def world_benchmark(experiment: Experiment) -> Benchmark:
@@ -25,7 +26,7 @@ def world_benchmark(experiment: Experiment) -> Benchmark:
     and in their foils alike.
     """
     source = WorldSource(experiment)
-    groups = list(chunks(source.captions("test"), CAPTIONS))
+    groups = list(chunked(source.captions("test"), CAPTIONS))
     rng = np.random.default_rng([experiment.seed, len(groups)])
     build = _Builder(source, rng)
     subsets: dict[str, dict[str, Items]] = {"sugarcrepe": {}, "scpp": {}, "winoground": {}}

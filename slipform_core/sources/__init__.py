@@ -1,8 +1,18 @@
 """Where captions and pictures come from: the embedded world, or photographs in any of the usual forms."""
 
 from .errors import SourceError
+from .grouping import whole_pictures
 from .photographs import BadPicture
 from .photos import KINDS, PhotoSource, photos
-from .world import WorldSource, chunks, picture
+from .world import WorldSource, picture
 
-__all__ = ["KINDS", "BadPicture", "PhotoSource", "SourceError", "WorldSource", "chunks", "photos", "picture"]
+__all__ = [
+    "KINDS",
+    "BadPicture",
+    "PhotoSource",
+    "SourceError",
+    "WorldSource",
+    "photos",
+    "picture",
+    "whole_pictures",
+]

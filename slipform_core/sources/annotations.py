@@ -9,8 +9,8 @@ from slipform_core.sources.catalogue import Row
 from slipform_core.sources.errors import SourceError
 
 LEAK = (
-    "these pictures include some of COCO's val2014, of which val2017, where SugarCrepe has its test pictures, is "
-    "a part: a model trained on them has seen the test; train2014 alone does not leak"
+    "these pictures include some of COCO's val2014, and so of val2017, where SugarCrepe has its pictures. "
+    "A model trained on them has seen the test; train2014 alone does not leak"
 )
 # What `split` may say: Karpathy's training split is "train" and "restval", train2014 the folder of a picture.
 KARPATHY = {
@@ -66,7 +66,8 @@ def items(path: Path, prefix: str) -> Iterator[dict[str, Any]]:
                 count += 1
                 yield item
     except (ijson.JSONError, UnicodeDecodeError) as error:
-        raise SourceError(f"{path} is no JSON after {count} entries of {prefix!r}: {str(error).splitlines()[0]}") from None
+        why = str(error).splitlines()[0]
+        raise SourceError(f"{path} is no JSON after {count} entries of {prefix!r}: {why}") from None
     if not count:
         raise SourceError(f"{path} has no {prefix.removesuffix('.item')!r}; it has: {', '.join(_keys(path))}")
 

@@ -1,21 +1,13 @@
 """The embedded world as a source of captions and pictures."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from functools import partial
-from itertools import islice
 
 import numpy as np
 
 from slipform_core import emoji_world
 from slipform_core.config import Experiment
 from slipform_core.records import Caption
-
-
-def chunks(captions: Iterable[Caption], size: int) -> Iterator[list[Caption]]:
-    """The captions in lists of `size`, the last one with what is left."""
-    rest = iter(captions)
-    while chunk := list(islice(rest, size)):
-        yield chunk
 
 
 def picture(caption: Caption, *, side: int = 64) -> np.ndarray:

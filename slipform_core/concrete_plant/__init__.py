@@ -1,0 +1,23 @@
+"""ConcretePlant: captions in, audited hard negatives and counts of what was rejected out.
+
+keywords -> target word by concreteness -> rewritten caption -> audit -> edited picture -> shard.
+"""
+
+from .guard import LIMIT
+from .parts import Rejection, rejections
+from .pictures import PictureStage
+from .plant import ConcretePlant, PlantReport
+from .texts import NOTHING, REPEATED, SWAP, TextStage
+
+__all__ = [
+    "LIMIT",
+    "NOTHING",
+    "REPEATED",
+    "SWAP",
+    "ConcretePlant",
+    "PictureStage",
+    "PlantReport",
+    "Rejection",
+    "TextStage",
+    "rejections",
+]

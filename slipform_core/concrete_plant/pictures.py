@@ -1,0 +1,133 @@
+"""The picture stage: rewritings in, pairs of pictures or reasons why there is none out."""
+
+import hashlib
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+from more_itertools import chunked
+from PIL import Image
+
+from slipform_core import progress, shards
+from slipform_core.concrete_plant.guard import Failure, Guard
+from slipform_core.concrete_plant.parts import (
+    DROPPED,
+    WHOLE,
+    Rejection,
+    Share,
+    digest,
+    part_path,
+    part_paths,
+    read_part,
+    write_dropped,
+)
+from slipform_core.editors import Edit, Editor
+from slipform_core.records import Caption, HardNegative
+from slipform_core.sources import BadPicture
+from slipform_core.sources.photographs import square
+
+Row = tuple[Caption, HardNegative]
+
+
+class PictureStage:
+    """Edits the pictures of rewritten captions, `batch` records at a time.
+
+    picture: a caption's picture, (H, W, 3) uint8; a BadPicture that it raises drops the record. side: of the
+    pictures that are kept, originals and edits resampled alike; None keeps them as they are. quality: of
+    JPEGs; None for PNG, without loss.
+    """
+
+    def __init__(
+        self,
+        *,
+        editor: Editor,
+        picture: Callable[[Caption], np.ndarray],
+        batch: int = 1,
+        side: int | None = None,
+        quality: int | None = None,
+    ):
+        self.editor, self.batch, self.side, self.quality = editor, batch, side, quality
+        self._picture = picture
+        self._guard = Guard()
+
+    def run(self, out: Path, share: Share = WHOLE) -> None:
+        """Make the shards of this process's share of the parts of a folder; those that stand are kept."""
+        paths = part_paths(out)
+        with progress.bar(desc="pictures", unit="part", total=len(paths)) as bar:
+            for index, path in paths.items():
+                if share.has(index):
+                    self._shard(out, index, path)
+                    bar.set_postfix(shards.rejections(shards.read_manifest(out)).most_common(3))
+                bar.update()
+        shards.forget(out, {shards.shard_name(index) for index in paths})
+
+    def _shard(self, out: Path, index: int, path: Path) -> None:
+        name, source = shards.shard_name(index), self.source(digest(path))
+        if shards.stands(out, name, source):
+            return
+        part, dropped = read_part(path), []
+        made = shards.write_shard(
+            out,
+            name,
+            self.samples(part.kept, dropped),
+            source=source,
+            captions=part.captions,
+            rejected=lambda: part.reasons + Counter(rejection.reason for rejection in dropped),
+            quality=self.quality,
+        )
+        write_dropped(part_path(out, index, DROPPED), dropped)
+        shards.enter(out, made)
+
+    def samples(self, kept: Sequence[Row], dropped: list[Rejection]) -> Iterator[shards.Sample]:
+        """The samples of these records in their order; what is dropped is added to `dropped`."""
+        pictures: dict[str, Image.Image | Failure] = {}
+        for rows in chunked(kept, self.batch):
+            # A picture's captions stand together, so that the last batch has it or none.
+            pictures = {
+                caption.image_id: pictures.get(caption.image_id) or self._load(caption) for caption, _ in rows
+            }
+            usable = [row for row in rows if not isinstance(pictures[row[0].image_id], Failure)]
+            edits = self._edits([(*row, pictures[row[0].image_id]) for row in usable])
+            outcomes = {record.record_id: edit for (_, record), edit in zip(usable, edits, strict=True)}
+            for caption, record in rows:
+                picture = pictures[caption.image_id]
+                edit = outcomes.get(record.record_id, picture)
+                if isinstance(edit, Failure):
+                    dropped.append(Rejection(caption, edit, record.keyword.text, record.negative_caption))
+                else:
+                    yield self._sample(record, picture, edit)
+
+    def _load(self, caption: Caption) -> Image.Image | Failure:
+        def load(captions: Sequence[Caption]) -> list[Image.Image | Failure]:
+            try:
+                return [Image.fromarray(self._picture(captions[0]))]
+            except BadPicture as bad:
+                return [Failure(bad)]
+
+        return self._guard.each(load, [caption])[0]
+
+    def _edits(self, rows: Sequence[tuple[Caption, HardNegative, Image.Image]]) -> list[Edit | Failure]:
+        def edit(rows: Sequence[tuple[Caption, HardNegative, Image.Image]]) -> list[Edit | Failure]:
+            captions, records, pictures = zip(*rows, strict=True)
+            edits = self.editor.edit(
+                captions,
+                pictures,
+                [record.negative_caption for record in records],
+                seeds=[record.provenance.seed for record in records],
+            )
+            return [Failure(made.fault) if made.fault else made for made in edits]
+
+        return self._guard.each(edit, rows) if rows else []
+
+    def _sample(self, record: HardNegative, picture: Image.Image, edit: Edit) -> shards.Sample:
+        provenance = replace(record.provenance, editor=self.editor.version)
+        record = replace(record, negative_image_path=edit.path, provenance=provenance)
+        both = (square(one, self.side) if self.side else one for one in (picture, edit.image))
+        return shards.Sample(record, *map(np.asarray, both))
+
+    def source(self, part: str) -> str:
+        """What a shard is made from, in sixteen hex digits: the part's digest and what edits it."""
+        settings = repr((part, self.editor.version, self.side, self.quality))
+        return hashlib.sha256(settings.encode()).hexdigest()[:16]

@@ -1,0 +1,67 @@
+"""The two stages as one pipeline."""
+
+from collections import Counter
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from slipform_core import shards, sources
+from slipform_core.concrete_plant.parts import WHOLE, Share
+from slipform_core.concrete_plant.pictures import PictureStage
+from slipform_core.concrete_plant.texts import TextStage
+from slipform_core.concreteness import Norms
+from slipform_core.editors import Editor
+from slipform_core.records import Caption
+from slipform_core.rewriters import Rewriter
+
+
+@dataclass(frozen=True)
+class PlantReport:
+    """What a run made: hard negatives kept, captions rejected by reason, and where the shards are."""
+
+    kept: int
+    rejected: Counter[str]
+    folder: Path
+
+
+class ConcretePlant:
+    """The pipeline for one choice of the target word: a text stage and a picture stage.
+
+    See `TextStage` and `PictureStage` for the settings.
+    """
+
+    def __init__(
+        self,
+        *,
+        norms: Norms,
+        choose: str,
+        rewriter: Rewriter,
+        editor: Editor,
+        picture: Callable[[Caption], np.ndarray] = sources.picture,
+        top_k: int = 3,
+        attempts: int = 8,
+        seed: int = 0,
+        batch: int = 1,
+        side: int | None = None,
+        quality: int | None = None,
+    ):
+        self.texts = TextStage(
+            norms=norms, choose=choose, rewriter=rewriter, top_k=top_k, attempts=attempts, seed=seed
+        )
+        self.pictures = PictureStage(editor=editor, picture=picture, batch=batch, side=side, quality=quality)
+
+    def run(
+        self, captions: Iterable[Caption], *, out: Path, shard_captions: int = 1000, share: Share = WHOLE
+    ) -> PlantReport:
+        """Make the hard negatives of all captions, `shard_captions` a shard; what stands is kept."""
+        self.texts.run(captions, out, shard_captions, share)
+        self.pictures.run(out, share)
+        return report(out)
+
+
+def report(out: Path) -> PlantReport:
+    """What the manifest of a folder says."""
+    made = shards.read_manifest(out)
+    return PlantReport(sum(shard.records for shard in made), shards.rejections(made), out)
