@@ -10,11 +10,13 @@ from typing import Annotated
 import typer
 
 from slipform_core import config, notebooks, results
+from slipform_core.mistakes import Mistake
 
 RUNS = Path("build/runs")
 REFERENCE = Path("results")
 STAGES = Path("build/stages")
-MISTAKES = (config.ConfigError, results.MissingResult, notebooks.NotebookError, FloatingPointError, OSError)
+DATA = Path("data")
+MISTAKES = (Mistake, results.MissingResult, notebooks.NotebookError, FloatingPointError, OSError)
 
 THREADS = {"OMP_NUM_THREADS": "1", "OMP_WAIT_POLICY": "PASSIVE", "GOMP_SPINCOUNT": "0"}
 
@@ -105,6 +107,72 @@ def notebook(
     print(f"{out}: {'executed' if executed else 'unchanged, kept'}")
 
 
+data = typer.Typer(no_args_is_help=True, help="Public data: fetch it with checksums, count what is there.")
+app.add_typer(data, name="data")
+
+
+@data.command()
+def fetch(
+    name: Annotated[str, typer.Argument(help="Such as coco-captions, karpathy, flickr8k.")],
+    to: Annotated[Path | None, typer.Option(help="The folder; data/NAME by default.")] = None,
+) -> None:
+    """Download a public data set, going on where a killed fetch was; gated ones say where to ask."""
+    from slipform_core import datasets
+
+    datasets.fetch(name, to or DATA / name)
+
+
+@data.command("check")
+def check_data(
+    name: Annotated[str, typer.Argument(help="As of `fetch`.")],
+    folder: Annotated[Path | None, typer.Argument(help="Where it lies; data/NAME by default.")] = None,
+) -> None:
+    """Count what a folder holds against what was published; exit code 1 where something is missing."""
+    from slipform_core import datasets
+
+    lines = datasets.check(name, folder or DATA / name)
+    print("\n".join(map(str, lines)))
+    raise typer.Exit(not all(line.ok for line in lines))
+
+
+@app.command()
+def plant(
+    path: Annotated[Path, typer.Argument(help="Captions with pictures: a file or a folder, see --kind.")],
+    out: Annotated[Path, typer.Option(help="The folder to write; a run that was killed goes on in it.")],
+    kind: Annotated[str, typer.Option(help="coco, karpathy, flickr, table, folder, webdataset.")] = "",
+    split: Annotated[str, typer.Option(help="Of karpathy (train2014 by default) and flickr (train).")] = "",
+    images: Annotated[Path | None, typer.Option(help="Folder of the pictures; PATH's by default.")] = None,
+    picture_column: Annotated[str, typer.Option(help="Of a table; guessed by its name.")] = "",
+    caption_column: Annotated[str, typer.Option(help="Of a table; guessed by its name.")] = "",
+    profile: Annotated[str, typer.Option(help="A recipe of notebooks/params/plant, without .yml.")] = "photo",
+    settings: Annotated[str, typer.Option(help='Changes on top, such as "choose=lc seed=3".')] = "",
+    stage: Annotated[str, typer.Option(help="all, text, or pictures of texts that are made.")] = "all",
+    limit: Annotated[int | None, typer.Option(min=1, help="The first captions only.")] = None,
+    part: Annotated[str, typer.Option(help="This process's share, such as 2/8 of eight processes.")] = "1/1",
+    shown: Annotated[int, typer.Option(min=0, help="Hard negatives on the page of samples.")] = 24,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Look at everything, write nothing.")] = False,
+) -> None:
+    """Make hard negatives of your own captions and pictures, and a page that shows them.
+
+    Example: slipform plant captions.csv --out build/mine --settings "choose=hc"
+    """
+    recipe = config.load_recipe(profile, settings)
+    from slipform_core import planting, samples, sources
+
+    planting.check(recipe)
+    stages, share = planting.stages(stage), planting.share(part)
+    columns = {"picture_column": picture_column, "caption_column": caption_column}
+    source = sources.photos(path, kind=kind, split=split, images=images, **columns)
+    print(source)
+    made = planting.Planting(recipe, source, out)
+    if dry_run:
+        print(planting.outlook(made))
+        return
+    report = made.run(stages, share, limit)
+    page = samples.write_page(report, title=f"Hard negatives of {path}", count=shown, seed=recipe.seed)
+    print(f"{report}\nsamples: {page}")
+
+
 @app.command()
 def check(run: Run = "mini") -> None:
     """See whether everything that a run needs is here, before minutes or hours of work."""
@@ -115,11 +183,8 @@ def check(run: Run = "mini") -> None:
     with tempfile.TemporaryFile(dir=folder):
         print(f"writable: {folder}")
     print(f"OpenMoji: {emoji_world.font_path()}")
-    try:
-        print(f"norms: {len(concreteness.Norms.load('brysbaert')):,} entries")
-        concreteness.load_pipeline()
-    except (concreteness.NormsError, concreteness.MissingModel) as missing:
-        raise FileNotFoundError(missing) from None
+    print(f"norms: {len(concreteness.Norms.load('brysbaert')):,} entries")
+    concreteness.load_pipeline()
     print("spaCy: the English pipeline loads")
 
 

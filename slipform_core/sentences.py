@@ -22,7 +22,9 @@ class SentenceEncoder:
     def __init__(self, model: str = "", device: str = "cpu"):
         import slipform_core.torchvision_import  # noqa: F401, I001, before transformers
         from sentence_transformers import SentenceTransformer
+        from transformers.utils.logging import disable_progress_bar
 
+        disable_progress_bar()
         self.version = Path(model).name or PACKAGE
         self._model = SentenceTransformer(model or str(_packaged()), device=device)
 

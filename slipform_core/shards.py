@@ -153,27 +153,40 @@ def read_samples(folder: Path) -> Iterator[Sample]:
     FileNotFoundError when the folder has no manifest. Nothing is unpickled or written.
     """
     for parts in _read(folder):
-        kind = "jpg" if "jpg" in parts else "png"
-        yield Sample(_record(parts), _pixels(parts[kind]), _pixels(parts[f"negative.{kind}"]))
+        yield _sample(parts)
 
 
-def read_records(folder: Path) -> Iterator[HardNegative]:
-    """The records of `read_samples`, with its errors, their pictures left undecoded."""
-    return map(_record, _read(folder))
+def read_chosen(folder: Path, chosen: Collection[str], names: Collection[str]) -> Iterator[Sample]:
+    """The samples with these record ids in the shards of these names; no other pictures are decoded."""
+    for parts in _read(folder, names):
+        if _record(parts).record_id in chosen:
+            yield _sample(parts)
 
 
-def _read(folder: Path) -> Iterator[dict[str, bytes]]:
+def read_records(folder: Path, names: Collection[str] | None = None) -> Iterator[HardNegative]:
+    """The records of `read_samples`, with its errors, their pictures left undecoded; of some shards only."""
+    return map(_record, _read(folder, names))
+
+
+def _read(folder: Path, names: Collection[str] | None = None) -> Iterator[dict[str, bytes]]:
     from webdataset.tariterators import group_by_keys, tar_file_iterator
 
     manifest = read_manifest(folder)
     if not manifest:
         raise FileNotFoundError(f"{folder} has no {MANIFEST}: no ConcreteBatch was made there")
     for shard in manifest:
+        if names is not None and shard.name not in names:
+            continue
         if not intact(folder, shard):
             raise DamagedShard(f"{folder / shard.name} is missing or damaged: make it again")
         with (folder / shard.name).open("rb") as stream:
             members = ({**member, "__url__": shard.name} for member in tar_file_iterator(stream))
             yield from group_by_keys(members)
+
+
+def _sample(parts: Mapping[str, bytes]) -> Sample:
+    kind = "jpg" if "jpg" in parts else "png"
+    return Sample(_record(parts), _pixels(parts[kind]), _pixels(parts[f"negative.{kind}"]))
 
 
 def _record(parts: Mapping[str, bytes]) -> HardNegative:

@@ -223,6 +223,7 @@ def test_nothing_that_decides_a_result_has_a_default() -> None:
     sections = Section.__subclasses__()
     found = {f"{section.__name__}.{name}" for section in sections for name in optional(section)}
     beside = {f"Training.{name}" for name in ("precision", "compile", "chunk", "ema", "evaluate_every")}
+    beside.add("SdxlTurbo.compile")
     assert found == {"Arm.margin", "Arm.concreteness", "Arm.batch", "Arm.settings"} | beside
 
 

@@ -6,7 +6,7 @@ keywords -> target word by concreteness -> rewritten caption -> audit -> edited 
 from .guard import LIMIT
 from .parts import Rejection, rejections
 from .pictures import PictureStage
-from .plant import ConcretePlant, PlantReport
+from .plant import ConcretePlant, PlantReport, report
 from .texts import NOTHING, REPEATED, SWAP, TextStage
 
 __all__ = [
@@ -20,4 +20,5 @@ __all__ = [
     "Rejection",
     "TextStage",
     "rejections",
+    "report",
 ]

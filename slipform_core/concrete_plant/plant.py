@@ -25,6 +25,11 @@ class PlantReport:
     rejected: Counter[str]
     folder: Path
 
+    def __str__(self) -> str:
+        read = self.kept + self.rejected.total()
+        lines = [f"{self.kept:,} hard negatives of {read:,} captions in {self.folder}"]
+        return "\n".join(lines + [f"  {count:>9,} {why}" for why, count in self.rejected.most_common()])
+
 
 class ConcretePlant:
     """The pipeline for one choice of the target word: a text stage and a picture stage.

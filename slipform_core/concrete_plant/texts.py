@@ -89,7 +89,7 @@ class TextStage:
         for attempt in range(self.attempts):
             targets = {}
             for row in open_rows:
-                targets[row] = self._target(captions[row], keywords[row], attempt)
+                targets[row] = self.target(captions[row], keywords[row], attempt=attempt)
                 if targets[row] is None:
                     rejected[row] = Rejection(captions[row], NOTHING)
             open_rows = [row for row in open_rows if targets[row] is not None]
@@ -124,7 +124,8 @@ class TextStage:
             seen.add((caption.image_id, text))
         return reasons
 
-    def _target(self, caption: Caption, keywords: Sequence[Keyword], attempt: int) -> Keyword | None:
+    def target(self, caption: Caption, keywords: Sequence[Keyword], *, attempt: int) -> Keyword | None:
+        """The word to change in an attempt; None where there is none to choose."""
         rng = record_rng(caption, self.seed + attempt)
         if self.choose == SWAP:
             return choose_swap(caption.text, keywords, rng=rng)

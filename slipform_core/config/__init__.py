@@ -2,7 +2,8 @@
 
 from slipform_core.config.arms import CHOICES, MATCHED, Arm
 from slipform_core.config.experiment import Experiment, fingerprint
-from slipform_core.config.load import PARAMS, ConfigError, load
+from slipform_core.config.load import PARAMS, ConfigError, load, load_recipe
+from slipform_core.config.recipe import Recipe
 from slipform_core.config.sections import Training
 
 __all__ = [
@@ -12,7 +13,9 @@ __all__ = [
     "Arm",
     "ConfigError",
     "Experiment",
+    "Recipe",
     "Training",
     "fingerprint",
     "load",
+    "load_recipe",
 ]

@@ -1,10 +1,10 @@
 """Arms: which negatives meet which loss, with which margin."""
 
-from typing import Annotated, Any, Literal, Union
+from typing import Literal
 
-from pydantic import Discriminator, Tag, model_validator
+from pydantic import model_validator
 
-from slipform_core.config.sections import Positive, Section
+from slipform_core.config.sections import Positive, Section, tagged
 
 
 class FermiDirac(Section):
@@ -28,17 +28,7 @@ class Static(Section):
     value: float
 
 
-KINDS = {"fermi_dirac": FermiDirac, "reversed": FermiDirac, "mean": FermiDirac, "static": Static}
-
-
-def _kind(margin: Any) -> Any:
-    return margin.get("kind") if isinstance(margin, dict) else getattr(margin, "kind", None)
-
-
-Margin = Annotated[
-    Union[*(Annotated[section, Tag(kind)] for kind, section in KINDS.items())],  # noqa: UP007, it is unpacked
-    Discriminator(_kind),
-]
+Margin = tagged(FermiDirac, Static)
 
 MARGIN_IN = ("cement", "neg_clip", "triplet_clip", "dcl")
 NEED_NEGATIVES = ("cement", "neg_clip", "tsvlc", "ce_clip", "triplet_clip", "degla", "fsc_clip", "clic")

@@ -4,19 +4,21 @@ import difflib
 import shlex
 from collections.abc import Iterable
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import yaml
 from pydantic import ValidationError
 
-from slipform_core.config.arms import KINDS
 from slipform_core.config.experiment import Experiment
-from slipform_core.config.sections import Section
+from slipform_core.config.recipe import Recipe
+from slipform_core.config.sections import Section, kinds_of
+from slipform_core.mistakes import Mistake
 
 PARAMS = Path("notebooks/params")
+T = TypeVar("T", bound=Section)
 
 
-class ConfigError(ValueError):
+class ConfigError(Mistake):
     """A mistake in an experiment's parameters, in one line that names the parameter and the choices."""
 
 
@@ -54,6 +56,20 @@ def load(profile: str, settings: str = "", folder: Path = PARAMS) -> Experiment:
     Where `arms` is a path, beside the profile, that file holds them. Raises ConfigError with one line that
     names the parameter, its value and what would be right.
     """
+    tree = _profile(profile, folder)
+    if isinstance(arms := tree.get("arms"), str):
+        if not (folder / arms).is_file():
+            raise ConfigError(f"{folder / profile}.yml: arms = {arms!r} is no file of {folder}")
+        tree["arms"] = _read((folder / arms).read_text(), arms)
+    return _changed(Experiment, tree, settings)
+
+
+def load_recipe(profile: str, settings: str = "", folder: Path = PARAMS / "plant") -> Recipe:
+    """The recipe of a profile, with `settings` such as "editor.strength=0.6 seed=3" applied; see `load`."""
+    return _changed(Recipe, _profile(profile, folder), settings)
+
+
+def _profile(profile: str, folder: Path) -> dict[str, Any]:
     path = folder / f"{profile}.yml"
     if not path.is_file():
         choices = ", ".join(sorted(p.stem for p in folder.glob("*.yml"))) or f"none in {folder}"
@@ -61,10 +77,10 @@ def load(profile: str, settings: str = "", folder: Path = PARAMS) -> Experiment:
     tree = _read(path.read_text(), str(path))
     if not isinstance(tree, dict):
         raise ConfigError(f"{path} has no sections of parameters")
-    if isinstance(arms := tree.get("arms"), str):
-        if not (folder / arms).is_file():
-            raise ConfigError(f"{path}: arms = {arms!r} is no file of {folder}")
-        tree["arms"] = _read((folder / arms).read_text(), arms)
+    return tree
+
+
+def _changed(section: type[T], tree: dict[str, Any], settings: str) -> T:
     try:
         assignments = shlex.split(settings)
     except ValueError as error:
@@ -72,7 +88,7 @@ def load(profile: str, settings: str = "", folder: Path = PARAMS) -> Experiment:
     for assignment in assignments:
         _set(tree, assignment)
     try:
-        return Experiment(**tree)
+        return section(**tree)
     except ValidationError as error:
         raise ConfigError(_explain(error)) from None
 
@@ -87,8 +103,9 @@ def _read(text: str, source: str) -> Any:
 def _explain(error: ValidationError) -> str:
     # A misspelt key makes two errors, and the unknown one says more than the missing one.
     first = min(error.errors(), key=lambda one: one["type"] != "extra_forbidden")
-    # pydantic names the kind of a margin in the path
-    where = ".".join(str(part) for part in first["loc"] if part not in KINDS)
+    # pydantic names the kind of a section in the path
+    kinds = {kind for one in Section.__subclasses__() if "kind" in one.model_fields for kind in kinds_of(one)}
+    where = ".".join(str(part) for part in first["loc"] if part not in kinds)
     if first["type"] == "extra_forbidden":
         known = [name for section in Section.__subclasses__() for name in section.model_fields]
         return f"unknown parameter {where!r}{_nearest(str(first['loc'][-1]), known)}"

@@ -1,8 +1,8 @@
 """The sections of an experiment, without defaults where a value decides a result."""
 
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, Union, get_args
 
-from pydantic import BaseModel, ConfigDict, Field, field_validator
+from pydantic import BaseModel, ConfigDict, Discriminator, Field, Tag, field_validator
 
 Fraction = Annotated[float, Field(ge=0, le=1)]
 Count = Annotated[int, Field(ge=1)]
@@ -20,6 +20,24 @@ class Section(BaseModel):
         if isinstance(value, bool):
             raise ValueError("a number or a name is wanted, not true or false")
         return value
+
+
+def tagged(*sections: type[Section]) -> Any:
+    """A section that is one of several, told apart by its `kind`."""
+    kinds = {kind: section for section in sections for kind in kinds_of(section)}
+    return Annotated[
+        Union[*(Annotated[section, Tag(kind)] for kind, section in kinds.items())],  # noqa: UP007, it is unpacked
+        Discriminator(_kind),
+    ]
+
+
+def kinds_of(section: type[Section]) -> tuple[str, ...]:
+    """What the `kind` of a section may be."""
+    return get_args(section.model_fields["kind"].annotation)
+
+
+def _kind(given: Any) -> Any:
+    return given.get("kind") if isinstance(given, dict) else getattr(given, "kind", None)
 
 
 class World(Section):

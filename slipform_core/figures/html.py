@@ -1,11 +1,12 @@
 """Captions and hard negatives as HTML."""
 
 import base64
-import difflib
 import html
 import io
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
+
+from slipform_core.changes import Run, marked
 
 if TYPE_CHECKING:
     import numpy as np
@@ -40,7 +41,7 @@ def negative_pairs(samples: "Iterable[Sample]") -> str:
     pairs = []
     for sample in samples:
         record = sample.record
-        own, negative = _marked_changes(record.caption, record.negative_caption)
+        own, negative = map(_marked, marked(record.caption, record.negative_caption))
         sides = [(sample.picture, own), (sample.negative_picture, negative)]
         figures = [
             f"<figure>{_image(pixels)}<figcaption>{text}</figcaption></figure>" for pixels, text in sides
@@ -50,15 +51,9 @@ def negative_pairs(samples: "Iterable[Sample]") -> str:
     return f'<div class="negative-pairs">{"".join(pairs)}</div>'
 
 
-def _marked_changes(one: str, other: str) -> tuple[str, str]:
-    words = one.split(), other.split()
-    sides: tuple[list[str], list[str]] = ([], [])
-    for kind, *ends in difflib.SequenceMatcher(None, *words, autojunk=False).get_opcodes():
-        for side, text, (start, end) in zip(sides, words, (ends[:2], ends[2:]), strict=True):
-            run = html.escape(" ".join(text[start:end]))
-            if run:
-                side.append(run if kind == "equal" else f"<mark>{run}</mark>")
-    return " ".join(sides[0]), " ".join(sides[1])
+def _marked(runs: Sequence[Run]) -> str:
+    texts = ((alone, html.escape(words)) for alone, words in runs)
+    return " ".join(f"<mark>{words}</mark>" if alone else words for alone, words in texts)
 
 
 def _image(pixels: "np.ndarray") -> str:

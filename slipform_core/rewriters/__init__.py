@@ -3,8 +3,9 @@
 from collections.abc import Callable
 
 from .protocol import Rewriter, record_rng
+from .swap import SwapWords
 from .world import GrammarRewriter, SwapRewriter
 
 REWRITERS: dict[str, Callable[..., Rewriter]] = {"grammar": GrammarRewriter, "swap": SwapRewriter}
 
-__all__ = ["REWRITERS", "GrammarRewriter", "Rewriter", "SwapRewriter", "record_rng"]
+__all__ = ["REWRITERS", "GrammarRewriter", "Rewriter", "SwapRewriter", "SwapWords", "record_rng"]

@@ -2,10 +2,11 @@
 
 from collections.abc import Sequence
 
-from slipform_core.emoji_world import Scene, World, edit, holds, mend_articles, read_back, reword
+from slipform_core.emoji_world import Scene, World, edit, holds, read_back, reword
 from slipform_core.emoji_world.lexicon import CONVERSE, INVISIBLE, SURFACES
 from slipform_core.records import Caption, Keyword
 from slipform_core.rewriters.protocol import record_rng
+from slipform_core.rewriters.swap import SwapWords
 
 
 class _WorldRewriter:
@@ -75,16 +76,7 @@ class GrammarRewriter(_WorldRewriter):
         return [word for word in others if SURFACES[kind][word] in allowed]
 
 
-class SwapRewriter(_WorldRewriter):
-    """Exchanges the two words at the ends of the keyword, as `choose_swap` gives it."""
+class SwapRewriter(SwapWords, _WorldRewriter):
+    """Exchanges the two words at the ends of the keyword; the world says what is still true."""
 
-    version = "swap@1"
-
-    def rewrite(self, captions: Sequence[Caption], keywords: Sequence[Keyword], *, seed: int) -> list[str]:
-        return [self._one(*pair) for pair in zip(captions, keywords, strict=True)]
-
-    def _one(self, caption: Caption, keyword: Keyword) -> str:
-        first, second = keyword.lemma.split("|")
-        between = keyword.text[len(first) : len(keyword.text) - len(second)]
-        swapped = f"{second}{between}{first}"
-        return mend_articles(caption.text[: keyword.start] + swapped + caption.text[keyword.end :])
+    fault = _WorldRewriter.fault

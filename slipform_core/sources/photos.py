@@ -37,6 +37,11 @@ class PhotoSource:
         """The rows that are no captions, by reason."""
         return self._catalogue.faults
 
+    def __str__(self) -> str:
+        faults = "".join(f"\n  {count:>9,} {fault}" for fault, count in self.faults.most_common())
+        note = f"\nnote: {self.note}" if self.note else ""
+        return f"{len(self):,} captions of {self.pictures:,} pictures{faults}{note}"
+
     @property
     def pictures(self) -> int:
         return self._catalogue.pictures

@@ -1,0 +1,5 @@
+"""What a user may have got wrong."""
+
+
+class Mistake(ValueError):
+    """One line that names the value and what would be right; shown without a traceback."""

@@ -1,0 +1,173 @@
+"""Hard negatives of photographs by a recipe: its parts put together, run, and looked at before they run."""
+
+import re
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import islice
+from pathlib import Path
+
+import numpy as np
+
+from slipform_core.concrete_plant import PictureStage, PlantReport, TextStage, report
+from slipform_core.concrete_plant.parts import WHOLE, Share
+from slipform_core.concreteness import Norms, extract_keywords_batch
+from slipform_core.config import Recipe
+from slipform_core.editors import Editor
+from slipform_core.mistakes import Mistake
+from slipform_core.records import Caption
+from slipform_core.rewriters import Rewriter, SwapWords
+from slipform_core.sources import BadPicture, PhotoSource
+
+STAGES = ("text", "pictures")
+CAPTIONS, PICTURES = 2000, 50  # that a dry run looks at
+INDEX = "index"
+
+
+class Planting:
+    """A recipe for a source, with its parts made when a stage needs them: one large model at a time."""
+
+    def __init__(self, recipe: Recipe, source: PhotoSource, out: Path):
+        self.recipe, self.source, self.out = recipe, source, out
+
+    @cached_property
+    def norms(self) -> Norms:
+        return Norms.load(self.recipe.norms)
+
+    def run(
+        self, stages: Sequence[str] = STAGES, share: Share = WHOLE, limit: int | None = None
+    ) -> PlantReport:
+        """Run the stages over the source's captions, the first `limit` of them; what stands is kept."""
+        if "text" in stages:
+            captions = islice(self.source.captions(), limit)
+            self.texts(self._rewriter()).run(captions, self.out, self.recipe.shard_captions, share)
+        if "pictures" in stages:
+            self._pictures().run(self.out, share)
+        return report(self.out)
+
+    def texts(self, rewriter: Rewriter) -> TextStage:
+        recipe = self.recipe
+        return TextStage(
+            norms=self.norms,
+            choose=recipe.choose,
+            rewriter=rewriter,
+            top_k=recipe.top_k,
+            attempts=recipe.attempts,
+            seed=recipe.seed,
+        )
+
+    def _pictures(self) -> PictureStage:
+        recipe, editor = self.recipe, self._editor()
+        side = editor.side or recipe.side
+
+        def picture(caption: Caption) -> np.ndarray:
+            return np.asarray(self.source.picture(caption.image_id, side))
+
+        batch = recipe.editor.batch
+        return PictureStage(
+            editor=editor, picture=picture, batch=batch, side=recipe.side, quality=recipe.quality
+        )
+
+    def _rewriter(self) -> Rewriter:
+        if self.recipe.rewriter.kind == "qwen":
+            return _qwen(self.recipe)
+        return SwapWords() if self.recipe.choose == "swap" else self._lexical()
+
+    def _lexical(self) -> Rewriter:
+        from slipform_core.rewriters.lexical import Candidates, Fluency, LexicalRewriter, Lexicon
+        from slipform_core.sentences import encoder
+
+        settings = self.recipe.rewriter
+        lexicon = Lexicon(self.source.captions(), len(self.source), self.norms)
+        fluency = Fluency(settings.fluency) if settings.fluency else None
+        return LexicalRewriter(
+            Candidates(lexicon, encoder(settings.encoder), self.source.of_picture), fluency
+        )
+
+    def _editor(self) -> Editor:
+        return self._retrieve() if self.recipe.editor.kind == "retrieve" else self._sdxl_turbo()
+
+    def _retrieve(self) -> Editor:
+        from slipform_core.editors.retrieve import CaptionIndex, RetrieveEditor
+        from slipform_core.sentences import encoder
+
+        encode = encoder(self.recipe.editor.encoder)
+        index = CaptionIndex(self.source.captions(), encode, self.out / INDEX)
+        return RetrieveEditor(index, encode, self.source.picture)
+
+    def _sdxl_turbo(self) -> Editor:
+        from slipform_core.editors.sdxl_turbo import SdxlTurboEditor
+
+        settings = self.recipe.editor.model_dump(exclude={"kind", "compile"})
+        return SdxlTurboEditor(**settings, compile=bool(self.recipe.editor.compile))
+
+
+def _qwen(recipe: Recipe) -> Rewriter:
+    from slipform_core.rewriters.qwen import QwenRewriter
+
+    return QwenRewriter(**recipe.rewriter.model_dump(exclude={"kind"}))
+
+
+def check(recipe: Recipe) -> None:
+    """Raise a Mistake for settings that would stop a stage before its first record; no model is loaded."""
+    try:
+        if recipe.rewriter.kind == "qwen":
+            _qwen(recipe)
+        if recipe.editor.kind == "sdxl-turbo":
+            from slipform_core.editors.sdxl_turbo.checks import effective_steps
+
+            effective_steps(recipe.editor.steps, recipe.editor.strength)
+    except ValueError as error:
+        raise Mistake(str(error)) from None
+
+
+def stages(name: str) -> Sequence[str]:
+    """Which stages "all", "text" or "pictures" means."""
+    if name not in ("all", *STAGES):
+        raise Mistake(f"unknown stage {name!r}; the choices are: all, {', '.join(STAGES)}")
+    return STAGES if name == "all" else (name,)
+
+
+def share(text: str) -> Share:
+    """The share that "2/8" means, the second of eight."""
+    found = re.fullmatch(r"(\d+)/(\d+)", text)
+    if not found or not 1 <= int(found[1]) <= int(found[2]):
+        raise Mistake(f"part {text!r} is not like 2/8: which of how many, from 1 on")
+    return Share(int(found[1]) - 1, int(found[2]))
+
+
+@dataclass(frozen=True)
+class Outlook:
+    """What a dry run saw: of so many captions, how many have a word to change by its role, and what is wrong
+    with the pictures that it opened."""
+
+    captions: int
+    roles: Counter[str]
+    opened: int
+    faults: Counter[str]
+
+    def __str__(self) -> str:
+        roles = ", ".join(f"{count:,} {role}" for role, count in self.roles.most_common()) or "none"
+        faults = ", ".join(f"{count} {fault}" for fault, count in self.faults.items()) or "none damaged"
+        return (
+            f"of the first {self.captions:,} captions {self.roles.total():,} have a word to change: {roles}\n"
+            f"of {self.opened} pictures: {faults}\nnothing was written"
+        )
+
+
+def outlook(planting: Planting) -> Outlook:
+    """Look at the words of the source's first captions and at some pictures; nothing is loaded or written."""
+    captions = list(islice(planting.source.captions(), CAPTIONS))
+    keywords = extract_keywords_batch([caption.text for caption in captions], planting.norms)
+    stage = planting.texts(SwapWords())  # a rewriter is not asked
+    targets = (stage.target(*pair, attempt=0) for pair in zip(captions, keywords, strict=True))
+    roles = Counter(target.role for target in targets if target)
+    faults: Counter[str] = Counter()
+    images = list(dict.fromkeys(caption.image_id for caption in captions))[:PICTURES]
+    for image_id in images:
+        try:
+            planting.source.picture(image_id, planting.recipe.side)
+        except BadPicture as bad:
+            faults[str(bad)] += 1
+    return Outlook(len(captions), roles, len(images), faults)

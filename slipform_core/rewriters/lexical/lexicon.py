@@ -1,0 +1,146 @@
+"""What a source's own captions say about words: their forms, their neighbours, what stands for what."""
+
+import hashlib
+import re
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import combinations, groupby
+from math import log
+
+from more_itertools import chunked
+
+from slipform_core import progress
+from slipform_core.audit import WORD
+from slipform_core.concreteness import Norms, extract_keywords_batch
+from slipform_core.records import Caption, Keyword
+from slipform_core.rewriters.lexical.forms import form_of, inflected, part_of
+
+CAPTIONS = 50_000  # that are read; more say little more, and are as many words in memory
+# Words that name the same thing, our choice on Flickr30k: in at least this share of the rarer one's pictures
+# the other stands for it, not less often than chance would have both there, and in so many pictures.
+SUBSTITUTES, EVIDENCE = 0.15, 5
+PRIOR = 0.5  # pairs seen and expected of any two words before any is counted
+START, END = "<s>", "</s>"
+
+
+def words_of(text: str) -> list[str]:
+    """The words of a caption in lower case, "an" as "a"."""
+    return ["a" if word == "an" else word for word in re.findall(WORD, text.lower())]
+
+
+class Lexicon:
+    """Counts of at most 50,000 captions, whole pictures drawn by a hash of their names.
+
+    `fit` says how well a word stands between others, `substitutes` which words name the same thing in other
+    captions of a picture, `surface` how a word is written in a form.
+    """
+
+    def __init__(self, captions: Iterable[Caption], total: int, norms: Norms):
+        self.words: Counter[str] = Counter()
+        self._lemmas: dict[str, str] = {}
+        self._surfaces: dict[tuple[str, str, str], Counter[str]] = {}
+        self._pairs: Counter[tuple[int, str, str]] = Counter()
+        self._of_picture: Counter[str] = Counter()
+        self._instead: Counter[tuple[str, str]] = Counter()
+        self._pictures = 0
+        digest = hashlib.sha256()
+        with progress.bar(desc="lexicon", unit="caption", total=min(total, CAPTIONS)) as bar:
+            for part in chunked(_sample(captions, total), 1000):
+                for caption in part:
+                    digest.update(repr((caption.image_id, caption.text)).encode())
+                self._read(part, extract_keywords_batch([caption.text for caption in part], norms))
+                bar.update(len(part))
+        self.version = digest.hexdigest()[:8]
+        self._total = sum(self.words.values())
+        self._substitutes: dict[str, set[str]] = {}
+        for pair in filter(self._stand_for_each_other, self._instead):
+            for one, other in (pair, pair[::-1]):
+                self._substitutes.setdefault(one, set()).add(other)
+
+    def _read(self, captions: Sequence[Caption], keywords: Sequence[Sequence[Keyword]]) -> None:
+        rows = zip(captions, keywords, strict=True)
+        for _, group in groupby(rows, key=lambda row: row[0].image_id):
+            of_picture = list(group)
+            for caption, found in of_picture:
+                self._read_caption(caption.text, found)
+            self._read_picture([{one.lemma.lower() for one in found} for _, found in of_picture])
+
+    def _read_caption(self, text: str, keywords: Sequence[Keyword]) -> None:
+        words = [START, *words_of(text), END]
+        self.words.update(words)
+        for distance in (1, 2):
+            self._pairs.update((distance, *pair) for pair in zip(words, words[distance:], strict=False))
+        for keyword in keywords:
+            part = part_of(keyword)
+            surface, lemma = keyword.text.lower(), keyword.lemma.lower()
+            form = form_of(keyword, part, before(text, keyword))
+            self._surfaces.setdefault((part, lemma, form), Counter())[surface] += 1
+            self._lemmas[surface] = lemma
+
+    def _read_picture(self, captions: Sequence[set[str]]) -> None:
+        lemmas = sorted(set().union(*captions))
+        self._of_picture.update(lemmas)
+        self._pictures += 1
+        if len(captions) < 2:
+            return
+        together = {pair for caption in captions for pair in combinations(sorted(caption), 2)}
+        self._instead.update(pair for pair in combinations(lemmas, 2) if pair not in together)
+
+    def _stand_for_each_other(self, pair: tuple[str, str]) -> bool:
+        count = self._instead[pair]
+        rarer, commoner = sorted(self._of_picture[word] for word in pair)
+        by_chance = rarer * commoner / self._pictures
+        return count >= EVIDENCE and count >= SUBSTITUTES * rarer and count >= by_chance
+
+    def lemma(self, word: str) -> str:
+        """The lemma of a word as the captions have it; one that was no keyword is its own."""
+        return self._lemmas.get(word, word)
+
+    def surface(self, part: str, lemma: str, form: str) -> str | None:
+        """How a word is written in a form: as captions most often have it, else by rule."""
+        seen = self._surfaces.get((part, lemma, form))
+        return max(seen, key=lambda text: (seen[text], text)) if seen else inflected(lemma, form)
+
+    def substitutes(self, word: str) -> set[str]:
+        """The words that often stand for a word in another caption of a picture, and never with it in one."""
+        return self._substitutes.get(word, set())
+
+    def fit(self, word: str, left: Sequence[str], right: Sequence[str]) -> float:
+        """The log odds that a word stands here rather than anywhere: of the two words on either side.
+
+        Phrases meet the left with their first word and the right with their last.
+        """
+        first, *_, last = [*word.split(), word.split()[-1]]
+        beside = [(distance, other, first) for distance, other in enumerate(reversed(left[-2:]), 1)]
+        beside += [(distance, last, other) for distance, other in enumerate(right[:2], 1)]
+        return sum(self._association(*pair) for pair in beside)
+
+    def _association(self, distance: int, one: str, other: str) -> float:
+        expected = self.words[one] * self.words[other] / self._total
+        # Added to both counts, so that words of which little is known are neither good nor bad.
+        return log((self._pairs[distance, one, other] + PRIOR) / (expected + PRIOR))
+
+    def follows(self, one: str, other: str) -> bool:
+        """Whether a caption has the second word right after the first."""
+        return self._pairs[1, one, other] > 0
+
+    def commonness(self, word: str) -> float:
+        """The log of how often a word occurs; of a phrase its rarest word."""
+        return log(min(self.words[part] for part in word.split()) + 1)
+
+
+def before(text: str, keyword: Keyword) -> str:
+    """The word before a keyword, in lower case."""
+    words = words_of(text[: keyword.start])
+    return words[-1] if words else START
+
+
+def _sample(captions: Iterable[Caption], total: int) -> Iterator[Caption]:
+    """The captions of pictures whose names hash into a share of all that leaves `CAPTIONS` of them."""
+    for image_id, group in groupby(captions, key=lambda caption: caption.image_id):
+        if total <= CAPTIONS or _position(image_id) < CAPTIONS / total:
+            yield from group
+
+
+def _position(name: str) -> float:
+    return int.from_bytes(hashlib.sha256(name.encode(errors="replace")).digest()[:8], "big") / 2**64

@@ -1,0 +1,56 @@
+"""The page itself, from a template."""
+
+import base64
+import io
+from importlib.resources import files
+from pathlib import Path
+
+from PIL import Image
+
+from slipform_core.changes import marked
+from slipform_core.concrete_plant import PlantReport
+from slipform_core.files import write_text
+from slipform_core.samples.draw import draw_rejections, draw_samples
+from slipform_core.shards import Sample
+
+PAGE = "samples.html"
+QUALITY = 80  # of the pictures on the page
+
+
+def write_page(report: PlantReport, *, title: str, count: int, seed: int) -> Path:
+    """Write samples.html into a run's folder: counts, `count` hard negatives, rejections of each reason."""
+    from jinja2 import Environment
+
+    template = Environment(autoescape=True, trim_blocks=True, lstrip_blocks=True).from_string(
+        (files(__package__) / "page.html").read_text()
+    )
+    shown = draw_rejections(report.folder, seed)
+    reasons = report.rejected.most_common()
+    html = template.render(
+        title=title,
+        kept=report.kept,
+        read=report.kept + report.rejected.total(),
+        samples=[_shown(sample) for sample in draw_samples(report.folder, count, seed)],
+        rejected=[(reason, number, shown.get(reason, [])) for reason, number in reasons],
+    )
+    path = report.folder / PAGE
+    write_text(path, html)
+    return path
+
+
+def _shown(sample: Sample) -> dict:
+    record = sample.record
+    own, negative = marked(record.caption, record.negative_caption)
+    return {
+        "record": record,
+        "own": own,
+        "negative": negative,
+        "picture": _jpeg(sample.picture),
+        "negative_picture": _jpeg(sample.negative_picture),
+    }
+
+
+def _jpeg(pixels) -> str:
+    stream = io.BytesIO()
+    Image.fromarray(pixels).save(stream, format="JPEG", quality=QUALITY)
+    return base64.b64encode(stream.getvalue()).decode()
