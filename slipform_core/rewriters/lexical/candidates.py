@@ -5,7 +5,7 @@ from functools import cache, lru_cache
 from typing import NamedTuple
 
 from slipform_core.records import Caption, Keyword
-from slipform_core.rewriters.lexical.forms import BASE, SINGULAR, form_of, part_of
+from slipform_core.rewriters.lexical.forms import BASE, SINGULAR, form_of, part_of, singular
 from slipform_core.rewriters.lexical.kinds import ATTRIBUTES, NOUNS, RELATIONS, VERBS, load, relations
 from slipform_core.rewriters.lexical.lexicon import END, START, Lexicon, before, words_of
 from slipform_core.rewriters.lexical.neighbours import Neighbours
@@ -17,6 +17,7 @@ FIT = 0.0  # log odds of the word between its neighbours: they have to speak for
 ALONE = frozenset(["left", "right", "top", "bottom", "front", "back", "up", "down"])
 OF_THINGS = frozenset(["under", "beneath", "over", "above", "on top of"])  # nobody is under a beach
 ON_BODIES = frozenset(["person", "hair", "body", "worn", "top", "bottom", "hat", "shoe", "weather", "sport"])
+SPOKEN_ON = frozenset(["phone", "cellphone", "cell phone", "telephone", "radio", "television", "tv"])
 MENTIONS = 64  # pictures whose words are kept: captions of a picture stand together
 
 
@@ -55,6 +56,7 @@ class Candidates:
         self._of_picture = of_picture
         # An unlisted noun has a kind by its neighbours; what other words mean depends on what they go with.
         self._parts = {part: Neighbours(kinds, encoder, part == NOUNS) for part, kinds in load().items()}
+        self._parts[NOUNS].learn(lexicon.nouns)
         self._said = lru_cache(maxsize=MENTIONS)(self._read)
         self._meant = cache(self._all_meant)
 
@@ -124,12 +126,19 @@ class Candidates:
         return not beside or self.lexicon.follows(before, first)
 
     def _is(self, part: str, word: str) -> bool:
-        return self.lexicon.lemma(word) in self._parts[part].kinds.kinds
+        return self._lemma(word) in self._parts[part].kinds.kinds
+
+    def _lemma(self, word: str) -> str:
+        """The lemma of a word as the lexicon has it, or of a plural that it lacks the listed singular."""
+        lemma, nouns = self.lexicon.lemma(word), self._parts[NOUNS].kinds.kinds
+        if lemma != word or word in nouns or not word.endswith(("s", "n")):
+            return lemma
+        return one if (one := singular(word)) in nouns else word
 
     def _thing(self, right: Sequence[str]) -> str:
         """The noun that a relation leads to: the next word that is listed as one."""
         nouns = self._parts[NOUNS].kinds.kinds
-        lemmas = (self.lexicon.lemma(word) for word in right[:4])
+        lemmas = (self._lemma(word) for word in right[:4])
         return next((lemma for lemma in lemmas if lemma in nouns), "")
 
     def _is_place(self, thing: str) -> bool:
@@ -139,13 +148,13 @@ class Candidates:
     def _can_be_beside(self, thing: str) -> bool:
         """Whether things can be on, under or beside a thing: not "in a shirt", "on the phone", "at night"."""
         kinds = self._parts[NOUNS].kinds.kinds.get(thing, ())
-        return any(kind.name not in ON_BODIES for kind in kinds)
+        return thing not in SPOKEN_ON and any(kind.name not in ON_BODIES for kind in kinds)
 
     def _read(self, image_id: str) -> Said:
         lemmas, led = set(), set()
         for text in self._of_picture(image_id):
             words = words_of(text)
-            lemmas.update(map(self.lexicon.lemma, words))
+            lemmas.update(map(self._lemma, words))
             lemmas.update(map(" ".join, zip(words, words[1:], strict=False)))
             led.update((word, self._thing(words[place + 1 :])) for place, word in enumerate(words))
         return Said(frozenset(lemmas), frozenset(led))

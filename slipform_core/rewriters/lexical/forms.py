@@ -32,6 +32,7 @@ def form_of(keyword: Keyword, part: str, before: str) -> str:
     return PARTICIPLE if before in BE else PAST
 
 
+@cache
 def inflected(word: str, form: str) -> str | None:
     """A word in a form by rule; None where no rule is safe, as for the past of a verb."""
     if form == BASE:
@@ -43,6 +44,12 @@ def inflected(word: str, form: str) -> str | None:
     if form == ING:
         return _engine().present_participle(word)
     return _engine().plural_noun(word) if form == S else None
+
+
+@cache
+def singular(word: str) -> str:
+    """The singular of a plural noun by rule, else the word itself."""
+    return _engine().singular_noun(word) or word
 
 
 def indefinite(word: str) -> str:

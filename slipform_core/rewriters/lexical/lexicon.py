@@ -14,6 +14,7 @@ from slipform_core.audit import WORD
 from slipform_core.concreteness import Norms, extract_keywords_batch
 from slipform_core.records import Caption, Keyword
 from slipform_core.rewriters.lexical.forms import form_of, inflected, part_of
+from slipform_core.rewriters.lexical.kinds import NOUNS
 
 CAPTIONS = 50_000  # that are read; more say little more, and are as many words in memory
 # Words that name the same thing, our choice on Flickr30k: in at least this share of the rarer one's pictures
@@ -91,6 +92,11 @@ class Lexicon:
         rarer, commoner = sorted(self._of_picture[word] for word in pair)
         by_chance = rarer * commoner / self._pictures
         return count >= EVIDENCE and count >= SUBSTITUTES * rarer and count >= by_chance
+
+    @property
+    def nouns(self) -> set[str]:
+        """The lemmas of all nouns that were keywords."""
+        return {lemma for part, lemma, _ in self._surfaces if part == NOUNS}
 
     def lemma(self, word: str) -> str:
         """The lemma of a word as the captions have it; one that was no keyword is its own."""
