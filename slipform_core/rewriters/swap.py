@@ -30,8 +30,9 @@ class SwapWords:
         """ "still true" where what joins the two says nothing of their order, else None."""
         before, after = caption.text.lower().split(), negative.lower().split()
         changed = [row for row, pair in enumerate(zip(before, after, strict=False)) if pair[0] != pair[1]]
-        between = " ".join(before[changed[0] + 1 : changed[-1]]) if len(changed) > 1 else ""
-        return TRUE if EITHER_WAY.fullmatch(between) else None
+        if len(changed) < 2:
+            return None
+        return TRUE if EITHER_WAY.fullmatch(" ".join(before[changed[0] + 1 : changed[-1]])) else None
 
 
 def parts(keyword: Keyword) -> tuple[str, str, str]:

@@ -1,0 +1,48 @@
+"""What the audit knows of lines and of CLIP's cut, against open_clip's own tokens."""
+
+import pytest
+
+from slipform_core.audit import LONG, audit
+from slipform_core.records import Keyword
+
+FILL = "very " * 80
+
+
+def key(text: str, word: str) -> Keyword:
+    start = text.index(word)
+    return Keyword(word, word, "NOUN", start, start + len(word), 4.0, "object")
+
+
+def test_an_answer_of_several_lines():
+    assert audit("a dog", key("a dog", "dog"), "a cat\nHere it is.") == "several lines"
+    assert audit("a dog", key("a dog", "dog"), "a cat") is None
+
+
+@pytest.mark.parametrize("fill", [60, 70, 71, 72, 73, 74, 75, 80])
+def test_a_change_counts_where_clip_reads_it(fill):
+    """A pair that open_clip tokenises alike, or cuts within the change, is refused."""
+    import slipform_core.torchvision_import  # noqa: F401, I001, before open_clip
+    import open_clip
+
+    text = "very " * fill + "near a dog in a park"
+    negative = text.replace("dog", "tyrannosaurus")
+    tokens = open_clip.get_tokenizer("ViT-B-32")
+    same = bool((tokens([text]) == tokens([negative])).all())
+    reason = audit(text, key(text, "dog"), negative)
+    assert reason in (None, LONG)
+    if same:
+        assert reason == LONG
+    whole = tokens.encode(negative)
+    inside = len(whole) - len(tokens.encode(" in a park")) <= 75
+    fits = len(whole) <= 75 or len(tokens.encode(text)) > 75
+    assert (reason is None) == (inside and fits)
+
+
+def test_a_long_caption_whose_change_is_read_is_kept():
+    text = "a dog in a park, " + FILL
+    assert audit(text, key(text, "dog"), text.replace("dog", "cat")) is None
+
+
+def test_short_captions_need_no_tokeniser(monkeypatch):
+    monkeypatch.setattr("slipform_core.audit._tokenizer", lambda: pytest.fail("tokenised"))
+    assert audit("a dog", key("a dog", "dog"), "a cat") is None
