@@ -8,9 +8,8 @@ from slipform_core.records import Caption, Keyword
 
 TRUE = "still true"
 # What joins two words that may change places: "a dog and a cat", "a dog next to a cat".
-EITHER_WAY = re.compile(
-    r"(and|or|with|near|by|beside|next to|alongside|,|\W)+( (a|an|the|his|her|its|their|some))?"
-)
+JOINTS = r"and|or|with|near|by|beside|next to|alongside|,|\W"
+EITHER_WAY = re.compile(rf"({JOINTS})*( (a|an|the|his|her|its|their|some))?")
 
 
 class SwapWords:
