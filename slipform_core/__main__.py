@@ -164,12 +164,13 @@ def plant(
     columns = {"picture_column": picture_column, "caption_column": caption_column}
     source = sources.photos(path, kind=kind, split=split, images=images, **columns)
     print(source)
-    made = planting.Planting(recipe, source, out)
+    made = planting.Planting(recipe, source, out, path)
     if dry_run:
         print(planting.outlook(made))
         return
     report = made.run(stages, share, limit)
-    page = samples.write_page(report, title=f"Hard negatives of {path}", count=shown, seed=recipe.seed)
+    planting.note(made, command=shlex.join(["slipform", *sys.argv[1:]]))
+    page = samples.write_page(report, recipe=recipe, source=str(path), count=shown)
     print(f"{report}\nsamples: {page}")
 
 

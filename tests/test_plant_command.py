@@ -1,0 +1,91 @@
+"""`slipform plant` and `slipform data` as a user says them."""
+
+import json
+from pathlib import Path
+
+import pytest
+from made_up_encoder import MadeUpEncoder
+from photo_task import write_task
+from test_main import ROOT, call
+
+from slipform_core import sentences
+from slipform_core.shards import read_manifest
+
+DATA = ROOT / "../shared/data"
+needs_data = pytest.mark.skipif(not DATA.is_dir(), reason="the real data of ../shared/data is not here")
+SMALL = "shard_captions=20 side=32"
+
+
+@pytest.fixture(autouse=True)
+def _in_the_project(monkeypatch):
+    monkeypatch.chdir(ROOT)
+    encoder = MadeUpEncoder(common=0.3)
+    monkeypatch.setattr(sentences, "encoder", lambda model="", device="cpu": encoder)
+
+
+@pytest.fixture(scope="module")
+def task(tmp_path_factory) -> Path:
+    return write_task(tmp_path_factory.mktemp("task"), pictures=30)
+
+
+def test_one_command_makes_shards_and_a_page(task, tmp_path, monkeypatch, capsys):
+    words = ["plant", str(task), "--out", str(tmp_path), "--settings", SMALL, "--shown", "5"]
+    assert call(words, monkeypatch) == 0
+    said = capsys.readouterr().out
+    kept = sum(shard.records for shard in read_manifest(tmp_path))
+    assert said.startswith("60 captions of 30 pictures\n")
+    assert f"{kept} hard negatives of 60 captions" in said
+    assert f"samples: {tmp_path / 'samples.html'}" in said
+    page = (tmp_path / "samples.html").read_text()
+    assert page.count("<article") == min(kept, 5)
+    assert "http" not in page.replace("http-equiv", "")
+    asked = json.loads((tmp_path / "plant.json").read_text())
+    assert asked["recipe"]["choose"] == "hc" and asked["source"] == str(task)
+
+
+def test_a_dry_run_writes_nothing(task, tmp_path, monkeypatch, capsys):
+    words = ["plant", str(task), "--out", str(tmp_path / "out"), "--dry-run"]
+    assert call(words, monkeypatch) == 0
+    assert "have a word to change" in capsys.readouterr().out
+    assert not (tmp_path / "out").exists()
+
+
+@pytest.mark.parametrize(
+    ("words", "says"),
+    [
+        (["nowhere.csv"], "nowhere.csv does not exist"),
+        (["README.md"], "what kind of source is README.md"),
+        (["tests", "--kind", "cocoo"], "unknown kind of source 'cocoo'"),
+        (["tests", "--profile", "phto"], "unknown profile 'phto'; the profiles are: paper, photo"),
+        (["tests", "--settings", "choose=hard"], "choose = 'hard'"),
+        (["tests", "--stage", "words"], "unknown stage 'words'"),
+        (["tests", "--part", "9/8"], "part '9/8' is not like 2/8"),
+        (["tests"], "the source has no captions"),
+        (
+            ["tests", "--profile", "paper", "--settings", "rewriter.engine=transformers editor.strength=0.1"],
+            "steps 2 x strength 0.1",
+        ),
+    ],
+)
+def test_a_mistake_is_one_line_and_writes_nothing(words, says, tmp_path, monkeypatch, capsys):
+    assert call(["plant", *words, "--out", str(tmp_path / "out")], monkeypatch) == 2
+    said = capsys.readouterr().err
+    assert says in said
+    assert said.count("\n") == 1
+    assert not (tmp_path / "out").exists()
+
+
+def test_gated_and_unknown_data_are_said_in_one_line(tmp_path, monkeypatch, capsys):
+    assert call(["data", "fetch", "winoground", "--to", str(tmp_path)], monkeypatch) == 2
+    assert "winoground is gated: accept its terms" in capsys.readouterr().err
+    assert call(["data", "fetch", "flikr8k"], monkeypatch) == 2
+    assert "did you mean 'flickr8k'" in capsys.readouterr().err
+
+
+@needs_data
+def test_data_check_counts_and_fails_where_something_is_missing(tmp_path, monkeypatch, capsys):
+    assert call(["data", "check", "flickr8k", str(DATA / "flickr8k")], monkeypatch) == 0
+    assert "captions: 40,455" in capsys.readouterr().out
+    (tmp_path / "captions.txt").write_text("image,caption\na.jpg,x\n")
+    assert call(["data", "check", "flickr8k", str(tmp_path)], monkeypatch) == 1
+    assert "FAILED" in capsys.readouterr().out
