@@ -35,7 +35,7 @@ def run(tmp_path_factory):
 def test_samples_are_drawn_by_the_seed_from_all_shards(run):
     folder, report = run
     everything = {record.record_id for record in read_records(folder)}
-    drawn = [[sample.record.record_id for sample in draw_samples(folder, 6, seed)] for seed in range(40)]
+    drawn = [[sample.record.record_id for sample in draw_samples(folder, 6, seed)] for seed in range(150)]
     assert all(len(set(ids)) == 6 for ids in drawn)
     assert set().union(*drawn) == everything
     assert drawn[0] == [sample.record.record_id for sample in draw_samples(folder, 6, 0)]
