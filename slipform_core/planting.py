@@ -162,10 +162,11 @@ def note(planting: Planting, *, command: str) -> None:
 
 @dataclass(frozen=True)
 class Outlook:
-    """What a dry run saw: of so many captions, how many have a word to change by its role, and what is wrong
-    with the pictures that it opened."""
+    """What a dry run saw: of so many captions, their mean concreteness, how many have a word to change by its
+    role, and what is wrong with the pictures that it opened."""
 
     captions: int
+    concreteness: float
     roles: Counter[str]
     opened: int
     faults: Counter[str]
@@ -174,7 +175,8 @@ class Outlook:
         roles = ", ".join(f"{count:,} {role}" for role, count in self.roles.most_common()) or "none"
         faults = ", ".join(f"{count} {fault}" for fault, count in self.faults.items()) or "none damaged"
         return (
-            f"of the first {self.captions:,} captions {self.roles.total():,} have a word to change: {roles}\n"
+            f"the first {self.captions:,} captions have a mean concreteness of {self.concreteness:.2f}\n"
+            f"{self.roles.total():,} of them have a word to change: {roles}\n"
             f"of {self.opened} pictures: {faults}\nnothing was written"
         )
 
@@ -193,4 +195,5 @@ def outlook(planting: Planting) -> Outlook:
             planting.source.picture(image_id, planting.recipe.side)
         except BadPicture as bad:
             faults[str(bad)] += 1
-    return Outlook(len(captions), roles, len(images), faults)
+    average = float(np.nanmean([planting.norms.average(caption.text) for caption in captions]))
+    return Outlook(len(captions), average, roles, len(images), faults)

