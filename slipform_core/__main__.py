@@ -4,6 +4,7 @@ import os
 import shlex
 import sys
 import tempfile
+import time
 from pathlib import Path
 from typing import Annotated
 
@@ -164,12 +165,14 @@ def plant(
     columns = {"picture_column": picture_column, "caption_column": caption_column}
     source = sources.photos(path, kind=kind, split=split, images=images, **columns)
     print(source)
-    made = planting.Planting(recipe, source, out, path)
+    made = planting.Planting(recipe, source, out)
     if dry_run:
         print(planting.outlook(made))
         return
+    started = time.monotonic()
     report = made.run(stages, share, limit)
-    planting.note(made, command=shlex.join(["slipform", *sys.argv[1:]]))
+    command, seconds = shlex.join(["slipform", *sys.argv[1:]]), time.monotonic() - started
+    planting.note(made, report, source=str(path), command=command, seconds=seconds)
     page = samples.write_page(report, recipe=recipe, source=str(path), count=shown)
     print(f"{report}\nsamples: {page}")
 

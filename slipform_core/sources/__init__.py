@@ -4,7 +4,7 @@ from .errors import SourceError
 from .grouping import whole_pictures
 from .photographs import BadPicture
 from .photos import KINDS, PhotoSource, photos
-from .world import WorldSource, picture
+from .world import WorldSource, picture, write_photos
 
 __all__ = [
     "KINDS",
@@ -15,4 +15,5 @@ __all__ = [
     "photos",
     "picture",
     "whole_pictures",
+    "write_photos",
 ]

@@ -2,11 +2,15 @@
 
 from collections.abc import Iterator
 from functools import partial
+from itertools import islice
+from pathlib import Path
 
 import numpy as np
+from PIL import Image
 
 from slipform_core import emoji_world
 from slipform_core.config import Experiment
+from slipform_core.files import whole, write_text
 from slipform_core.records import Caption
 
 
@@ -14,6 +18,19 @@ def picture(caption: Caption, *, side: int = 64) -> np.ndarray:
     """The picture (side, side, 3) uint8 of a caption's scene: one image id, one picture, always the same."""
     scene = emoji_world.Scene.from_json(caption.scene)
     return emoji_world.draw(scene, side=side, seed=scene.seed)
+
+
+def write_photos(source: "WorldSource", split: str, pictures: int, folder: Path) -> Path:
+    """The first pictures of a split as files, and captions.csv, as anyone's photographs would lie there."""
+    rows = ["image,caption"]
+    for caption in islice(source.captions(split), pictures * emoji_world.CAPTIONS):
+        path = folder / f"{caption.image_id}.png"
+        if not path.exists():
+            with whole(path) as partial:
+                Image.fromarray(source.picture(caption)).save(partial, format="PNG")
+        rows.append(f'{path.name},"{caption.text}"')
+    write_text(folder / "captions.csv", "\n".join(rows) + "\n")
+    return folder / "captions.csv"
 
 
 class WorldSource:
