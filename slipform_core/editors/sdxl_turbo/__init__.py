@@ -1,0 +1,5 @@
+"""Edits photographs by SDXL-Turbo, from the picture and the negative caption."""
+
+from .editor import SdxlTurboEditor
+
+__all__ = ["SdxlTurboEditor"]
