@@ -61,7 +61,7 @@ HTML     := $(FOLDER)/html/index.html
 SEEDS    := $(wildcard results/$(PROFILE)/seed-*/*.json)
 STATED   := $(wildcard book/plan.yml book/reported.yml)
 MEASURED := $(filter-out h200 quality report,$(basename $(notdir $(wildcard benchmarks/*.py))))
-SPEEDS   := $(wildcard results/benchmarks/*.json)
+SPEEDS   := $(wildcard results/benchmarks/*.json results/plant/*.json results/plant/*/plant.json)
 CODE     := $(shell find slipform_core -type f -not -name '*.pyc')
 PAGES    := _config.yml $(shell find book -type f -not -name '*.pyc')
 
@@ -117,7 +117,7 @@ notebooks: $(EXECUTED)
 
 $(FOLDER)/notebooks/%.ipynb: notebooks/%.py $(RESULTS) $(SEEDS) $(SPEEDS) $(STATED)
 	@$(BIN)/slipform notebook $< --out $@ -p run $(FOLDER) \
-		$(addprefix --needs ,$(FOLDER)/results $(wildcard results/$(PROFILE) results/benchmarks) $(STATED))
+		$(addprefix --needs ,$(FOLDER)/results $(wildcard results/$(PROFILE) results/benchmarks results/plant) $(STATED))
 
 book: $(HTML)
 

@@ -2,9 +2,12 @@
 
 from typing import Annotated, Literal
 
-from pydantic import Field
+from pydantic import BeforeValidator, Field
 
 from slipform_core.config.sections import Count, Fraction, Positive, Section, Seed, tagged
+
+# Empty for none, as YAML reads "variant=" as null.
+Name = Annotated[str, BeforeValidator(lambda given: given or "")]
 
 
 class Lexical(Section):
@@ -14,8 +17,8 @@ class Lexical(Section):
     """
 
     kind: Literal["lexical"]
-    encoder: str
-    fluency: str
+    encoder: Name
+    fluency: Name
 
 
 class Qwen(Section):
@@ -23,7 +26,7 @@ class Qwen(Section):
 
     kind: Literal["qwen"]
     model: str
-    revision: str
+    revision: Name
     engine: Literal["transformers", "vllm"]
     device: str
     dtype: str
@@ -38,7 +41,7 @@ class Retrieve(Section):
     """Another real photo of the same source; `encoder` as that of `Lexical`."""
 
     kind: Literal["retrieve"]
-    encoder: str
+    encoder: Name
     batch: Count
 
 
@@ -47,9 +50,9 @@ class SdxlTurbo(Section):
 
     kind: Literal["sdxl-turbo"]
     model: str
-    revision: str
-    variant: str
-    vae: str
+    revision: Name
+    variant: Name
+    vae: Name
     steps: Count
     strength: Positive
     side: Count

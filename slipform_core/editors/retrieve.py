@@ -31,13 +31,16 @@ class CaptionIndex:
     """The captions of a source, their vectors (C, D) in half precision on disk, and which have a word."""
 
     def __init__(self, captions: Iterable[Caption], encoder: SentenceEncoder, folder: Path):
+        self._encoder = encoder
         self.pictures: list[str] = []
         self._rows: dict[str, array] = {}
+        self._of_caption: dict[int, int] = {}
         digest = hashlib.sha256(encoder.version.encode())
         texts = []
         for row, caption in enumerate(captions):
             digest.update(repr((caption.image_id, caption.text)).encode())
             self.pictures.append(caption.image_id)
+            self._of_caption[hash((caption.image_id, caption.text))] = row
             texts.append(caption.text)
             for word in words(caption.text):
                 self._rows.setdefault(word, array("I")).append(row)
@@ -46,6 +49,13 @@ class CaptionIndex:
         if not path.is_file():
             _encode(texts, encoder, path)
         self.vectors = np.load(path, mmap_mode="r")
+
+    def vector(self, caption: Caption) -> NDArray[np.float32]:
+        """The vector of a caption, of one of the source without encoding it again."""
+        row = self._of_caption.get(hash((caption.image_id, caption.text)))
+        if row is None:
+            return self._encoder.encode([caption.text])[0]
+        return self.vectors[row].astype(np.float32)
 
     def with_words(self, wanted: Iterable[str]) -> NDArray[np.uint32]:
         """The rows of the captions that have all of some words; all rows where none are wanted."""
@@ -82,10 +92,8 @@ class RetrieveEditor:
         *,
         seeds: Sequence[int],
     ) -> list[Edit]:
-        texts = [caption.text for caption in captions]
-        vectors = self._encoder.encode([*texts, *negative_captions])
-        originals, negatives = np.split(vectors, 2)
-        records = zip(captions, images, negative_captions, originals, negatives, strict=True)
+        wanted = self._encoder.encode(negative_captions)
+        records = zip(captions, images, negative_captions, wanted, strict=True)
         return [self._one(*record) for record in records]
 
     def _one(
@@ -93,13 +101,12 @@ class RetrieveEditor:
         caption: Caption,
         image: Image.Image,
         negative: str,
-        original: NDArray[np.float32],
         wanted: NDArray[np.float32],
     ) -> Edit:
         rows = self._index.with_words(words(negative) - words(caption.text))
         vectors = self._index.vectors[rows].astype(np.float32)
         cosines = vectors @ wanted
-        fits = (cosines >= FITS) & (cosines > vectors @ original)
+        fits = (cosines >= FITS) & (cosines > vectors @ self._index.vector(caption))
         for row in rows[fits][np.argsort(-cosines[fits], kind="stable")]:
             name = self._index.pictures[row]
             if name != caption.image_id:
