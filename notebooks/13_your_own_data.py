@@ -42,7 +42,8 @@ plants = "results/plant"
 # %%
 folder = Path(run) / "plant"
 if not source:
-    world = WorldSource(Experiment(**tables.open_run(run).result("survey").made["config"]))
+    config = tables.open_run(run).result("survey").made["config"]
+    world = WorldSource(Experiment(**config))
     source = write_photos(world, "train", pictures, folder / "photos")
 read = photos(Path(source))
 print(read)

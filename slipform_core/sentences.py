@@ -1,5 +1,6 @@
 """How alike two texts are: unit vectors by a small sentence encoder."""
 
+import warnings
 from collections.abc import Sequence
 from functools import cache
 from importlib.util import find_spec
@@ -21,7 +22,12 @@ class SentenceEncoder:
 
     def __init__(self, model: str = "", device: str = "cpu"):
         import slipform_core.torchvision_import  # noqa: F401, I001, before transformers
-        from sentence_transformers import SentenceTransformer
+        from tqdm import TqdmWarning
+
+        with warnings.catch_warnings():
+            # In a notebook tqdm wants widgets for its bars, which transformers is told not to draw.
+            warnings.simplefilter("ignore", TqdmWarning)
+            from sentence_transformers import SentenceTransformer
         from transformers.utils.logging import disable_progress_bar
 
         disable_progress_bar()
