@@ -85,8 +85,9 @@ def test_shares_of_several_processes_make_the_same(task, undisturbed, tmp_path):
 
 
 def test_stages_one_after_the_other_make_the_same(task, undisturbed, tmp_path):
-    planted(task, tmp_path, stages=("text",))
+    texts = planted(task, tmp_path, stages=("text",))
     assert not read_manifest(tmp_path)
+    assert texts.kept + texts.rejected.total() == 120 and texts.kept > undisturbed[1].kept
     planted(task, tmp_path, stages=("pictures",))
     assert files(tmp_path) == files(undisturbed[0])
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 
 from slipform_core import shards, sources
-from slipform_core.concrete_plant.parts import WHOLE, Share
+from slipform_core.concrete_plant.parts import WHOLE, Share, part_paths, read_part
 from slipform_core.concrete_plant.pictures import PictureStage
 from slipform_core.concrete_plant.texts import TextStage
 from slipform_core.concreteness import Norms
@@ -67,6 +67,13 @@ class ConcretePlant:
 
 
 def report(out: Path) -> PlantReport:
-    """What the manifest of a folder says."""
+    """What the manifest of a folder says; of one without shards, what its text stage made."""
     made = shards.read_manifest(out)
-    return PlantReport(sum(shard.records for shard in made), shards.rejections(made), out)
+    if made:
+        return PlantReport(sum(shard.records for shard in made), shards.rejections(made), out)
+    kept, rejected = 0, Counter()
+    for path in part_paths(out).values():
+        part = read_part(path)
+        kept += len(part.kept)
+        rejected += part.reasons
+    return PlantReport(kept, rejected, out)

@@ -28,7 +28,7 @@ def coco(path: Path, images: Path) -> Iterator[Row]:
     names = {image.get("id"): image.get("file_name") for image in items(path, "images.item")}
     for annotation in items(path, "annotations.item"):
         name = names.get(annotation.get("image_id"))
-        if name is None:
+        if not isinstance(name, str):
             yield Row("", "", "", fault=NOWHERE)
         else:
             yield captioned(name, images / name, annotation.get("caption"))
@@ -38,11 +38,11 @@ def karpathy(path: Path, images: Path, split: str) -> Iterator[Row]:
     """The rows of a split of Karpathy's dataset_{coco,flickr8k,flickr30k}.json; see `KARPATHY` for COCO's."""
     for image in items(path, "images.item"):
         if KARPATHY[split](image):
-            name = image.get("filename", "")
+            name = image.get("filename") or ""
             # COCO's pictures lie in a folder a year, Flickr's in one.
-            place = images / image.get("filepath", "") / name
+            place = images / (image.get("filepath") or "") / name
             place = place if place.exists() else images / name
-            for sentence in image.get("sentences", ()):
+            for sentence in image.get("sentences") or ():
                 yield captioned(name, place, sentence.get("raw"))
 
 

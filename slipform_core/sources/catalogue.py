@@ -14,6 +14,7 @@ create table pictures (id integer primary key, name text unique, path text, plac
 create table captions (id integer primary key, picture integer, text text);
 """
 ROWS = 10_000  # written at a time
+UNREADABLE = "unreadable name"
 
 
 class Row(NamedTuple):
@@ -54,8 +55,9 @@ class Catalogue:
 
     def _usable(self, rows: Iterable[Row]) -> Iterator[Row]:
         for row in rows:
-            if row.fault:
-                self.faults[row.fault] += 1
+            fault = row.fault or (None if _storable(row.name + row.path + row.place) else UNREADABLE)
+            if fault:
+                self.faults[fault] += 1
             else:
                 yield row._replace(text=_plain(row.text))
 
@@ -92,6 +94,15 @@ class Catalogue:
 
     def _one(self, query: str) -> int:
         return self._database.execute(query).fetchone()[0]
+
+
+def _storable(name: str) -> bool:
+    """Not so the name of a file that is no UTF-8, which Python reads with lone surrogates."""
+    try:
+        name.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
 
 
 def _plain(text: str) -> str:

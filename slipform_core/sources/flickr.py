@@ -1,12 +1,13 @@
 """Flickr8k and Flickr30k as they are handed out: captions, lists of splits, a folder of pictures."""
 
-import csv
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
 from slipform_core.sources.annotations import captioned
 from slipform_core.sources.catalogue import Row
 from slipform_core.sources.errors import SourceError
+from slipform_core.sources.tables import separated
 
 CAPTIONS = ("captions.txt", "Flickr8k.token.txt", "results_20130124.token", "results.csv")
 FOLDERS = ("images", "Images", "Flicker8k_Dataset", "flickr30k-images", "flickr30k_images", ".")
@@ -41,7 +42,7 @@ def _listed(folder: Path, split: str) -> frozenset[str]:
 
 
 def _lines(path: Path) -> Iterator[tuple[str, str]]:
-    with path.open(encoding="utf-8", errors="replace", newline="") as stream:
+    with path.open(encoding="utf-8-sig", errors="replace", newline="") as stream:
         if path.suffix == ".token" or path.name.endswith(".token.txt"):
             for line in stream:
                 name, _, text = line.partition("\t")
@@ -49,9 +50,10 @@ def _lines(path: Path) -> Iterator[tuple[str, str]]:
         elif path.suffix == ".csv":
             next(stream, None)
             for line in stream:
-                name, *_, text = line.split("|", 2)
-                yield name.strip(), text
+                name, _, rest = line.partition("|")
+                # A line of Flickr30k lacks the bar after the number.
+                yield name.strip(), re.sub(r"^\s*\d+\s*\|?", "", rest)
         else:
-            rows = csv.reader(stream)
+            rows = separated(path, stream, ",")
             next(rows, None)
             yield from ((row[0], ",".join(row[1:])) for row in rows if row)

@@ -10,15 +10,16 @@ from slipform_core.sources.catalogue import Row
 from slipform_core.sources.errors import SourceError
 
 PICTURES = (".jpg", ".jpeg", ".png", ".webp", ".bmp", ".gif", ".tif", ".tiff")
+TEXTS = (".txt", ".TXT")
 ALONE = "picture without a text"
 
 
 def folder(root: Path) -> Iterator[Row]:
     """The rows of a folder, and of those in it: of `name.jpg` each line of `name.txt` is a caption."""
     for path in sorted(path for path in root.rglob("*") if path.suffix.lower() in PICTURES):
-        beside = path.with_suffix(".txt")
+        beside = next((text for text in map(path.with_suffix, TEXTS) if text.is_file()), None)
         name = path.relative_to(root).as_posix()
-        if beside.is_file():
+        if beside:
             yield from _lines(name, str(path), beside.read_bytes())
         else:
             yield Row(name, name, "", fault=ALONE)
@@ -34,12 +35,12 @@ def shards(root: Path) -> Iterator[Row]:
         try:
             yield from _samples(path)
         except (tarfile.TarError, EOFError):
-            raise SourceError(f"{path} is no whole tar: make or fetch it again") from None
+            raise SourceError(f"{path} is no whole, uncompressed tar: make or fetch it again") from None
 
 
 def _samples(path: Path) -> Iterator[Row]:
     key, places, texts = None, {}, {}
-    with tarfile.open(path) as tar:
+    with tarfile.open(path, "r:") as tar:
         for member in tar:
             if not member.isfile():
                 continue
@@ -51,8 +52,8 @@ def _samples(path: Path) -> Iterator[Row]:
                 key, places, texts = stem, {}, {}
             if dot + suffix.lower() in PICTURES:
                 places[suffix] = f"{path}#{member.offset_data}+{member.size}"
-            elif suffix in ("txt", "json"):
-                texts[suffix] = tar.extractfile(member).read()
+            elif suffix.lower() in ("txt", "json"):
+                texts[suffix.lower()] = tar.extractfile(member).read()
         yield from _sample(path, key, places, texts)
 
 

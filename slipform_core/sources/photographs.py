@@ -85,7 +85,7 @@ def _cell(path: str, column: str, row: int) -> bytes:
     first, group = _groups(path)
     index = bisect_right(first, row) - 1
     found = group(column, index)[row - first[index]].as_py()
-    data = found["bytes"] if isinstance(found, dict) else found
+    data = found.get("bytes") if isinstance(found, dict) else found
     if data is None:
         raise BadPicture("missing picture")
     return data

@@ -108,11 +108,12 @@ def guess(path: Path) -> str:
         if any((path / name).is_file() for name in flickr.CAPTIONS):
             return "flickr"
         return "webdataset" if any(path.glob("*.tar")) else "folder"
-    if path.suffix in tables.SUFFIXES:
+    suffix = path.suffix.lower()
+    if suffix in tables.SUFFIXES:
         return "table"
-    if path.suffix == ".tar":
+    if suffix == ".tar":
         return "webdataset"
-    if path.suffix == ".json":
+    if suffix == ".json":
         with path.open("rb") as stream:
             return "karpathy" if b'"sentences"' in stream.read(1 << 20) else "coco"
     choices = "; ".join(f"{name} ({what})" for name, what in KINDS.items())

@@ -3,7 +3,7 @@
 import csv
 import difflib
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -18,6 +18,7 @@ PICTURES = ("image", "image_path", "filepath", "file_name", "filename", "picture
 CAPTIONS = ("caption", "captions", "text", "title", "sentence", "sentences", "raw")
 UNREADABLE = "unreadable line"
 NO_PICTURE = "no picture named"
+CELL = 1 << 24  # characters, the most of a cell
 ROWS = 1000  # of a Parquet file, read at a time
 
 
@@ -27,15 +28,18 @@ def table(path: Path, images: Path, picture: str = "", caption: str = "") -> Ite
     The columns are found by their usual names unless named. A picture is a path from `images`, or in Parquet
     the bytes of a file. Raises SourceError that names the columns found, and of a text file its separator.
     """
-    if path.suffix == ".parquet":
+    suffix = path.suffix.lower()
+    if suffix not in SUFFIXES:
+        raise SourceError(f"{path} is no table: its name ends in none of {', '.join(SUFFIXES)}")
+    if suffix == ".parquet":
         read = partial(_parquet, path)
         columns = _schema(path).names
     else:
-        read = partial(_json_lines if path.suffix == ".jsonl" else _separated, path)
+        read = partial(_json_lines if suffix == ".jsonl" else _separated, path)
         columns = next((list(row) for row in read() if row is not None), [])
     picture = _column(path, columns, picture, PICTURES, "pictures")
     caption = _column(path, columns, caption, CAPTIONS, "captions")
-    for number, row in enumerate(read(picture, caption) if path.suffix == ".parquet" else read()):
+    for number, row in enumerate(read(picture, caption) if suffix == ".parquet" else read()):
         if row is None:
             yield Row("", "", "", fault=UNREADABLE)
         else:
@@ -45,7 +49,7 @@ def table(path: Path, images: Path, picture: str = "", caption: str = "") -> Ite
 def _rows(path: Path, images: Path, cell: str, picture: Any, said: Any) -> Iterator[Row]:
     texts = said if isinstance(said, (list, tuple)) else [said]
     inside = isinstance(picture, Mapping)
-    name = (picture["path"] or f"{path.name}:{cell}") if inside else picture
+    name = (picture.get("path") or f"{path.name}:{cell}") if inside else picture
     if not isinstance(name, str) or not name.strip():
         yield Row("", "", "", fault=NO_PICTURE)
         return
@@ -55,10 +59,9 @@ def _rows(path: Path, images: Path, cell: str, picture: Any, said: Any) -> Itera
 
 
 def _separated(path: Path) -> Iterator[dict[str, str] | None]:
-    separator = SEPARATORS[path.suffix]
-    csv.field_size_limit(1 << 24)
+    separator = SEPARATORS[path.suffix.lower()]
     with path.open(encoding="utf-8-sig", errors="replace", newline="") as stream:
-        rows = csv.reader((line.replace("\0", "") for line in stream), delimiter=separator)
+        rows = separated(path, stream, separator)
         header = next(rows, [])
         if len(header) < 2:
             names = {",": "a comma", "\t": "a tab"}
@@ -66,8 +69,18 @@ def _separated(path: Path) -> Iterator[dict[str, str] | None]:
                 f"{path} has the columns {header} when separated at {names[separator]}, as "
                 f"{path.suffix} says; pictures and captions need one each"
             )
-        for row in rows:
+        for row in filter(None, rows):
             yield dict(zip(header, row, strict=True)) if len(row) == len(header) else None
+
+
+def separated(path: Path, stream: Iterable[str], separator: str) -> Iterator[list[str]]:
+    """The rows of a text; SourceError names the line where a cell does not end."""
+    csv.field_size_limit(CELL)
+    rows = csv.reader((line.replace("\0", "") for line in stream), delimiter=separator)
+    try:
+        yield from rows
+    except csv.Error as error:
+        raise SourceError(f"{path}, line {rows.line_num}: {error}; is a quote left open?") from None
 
 
 def _json_lines(path: Path) -> Iterator[dict[str, Any] | None]:
@@ -76,7 +89,7 @@ def _json_lines(path: Path) -> Iterator[dict[str, Any] | None]:
             if line.strip():
                 try:
                     row = json.loads(line)
-                except ValueError:
+                except (ValueError, RecursionError):
                     row = None
                 yield row if isinstance(row, dict) else None
 
@@ -95,7 +108,7 @@ def _parquet(path: Path, picture: str, caption: str) -> Iterator[dict[str, Any]]
     import pyarrow.parquet
 
     kind = _schema(path).field(picture).type
-    inside = pyarrow.types.is_binary(kind) or pyarrow.types.is_struct(kind)
+    inside = _is_binary(kind) or pyarrow.types.is_struct(kind)
     paths = [f"{picture}.path"] if pyarrow.types.is_struct(kind) else [] if inside else [picture]
     with pyarrow.parquet.ParquetFile(path) as file:
         for part in file.iter_batches(batch_size=ROWS, columns=[*paths, caption]):
@@ -104,6 +117,12 @@ def _parquet(path: Path, picture: str, caption: str) -> Iterator[dict[str, Any]]
                 if inside:
                     found = {"path": (found or {}).get("path")}
                 yield {picture: found, caption: row[caption]}
+
+
+def _is_binary(kind: Any) -> bool:
+    from pyarrow.types import is_binary, is_binary_view, is_fixed_size_binary, is_large_binary
+
+    return any(test(kind) for test in (is_binary, is_large_binary, is_fixed_size_binary, is_binary_view))
 
 
 def _column(path: Path, found: Sequence[str], wanted: str, usual: Sequence[str], what: str) -> str:
