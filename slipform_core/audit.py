@@ -26,7 +26,7 @@ def audit(caption: str, target: Keyword, negative: str) -> str | None:
     if len(negative.splitlines()) > 1:
         return "several lines"
     found = [(word[0].lower(), *word.span()) for word in re.finditer(WORD, caption)]
-    before, after = [word for word, _, _ in found], re.findall(WORD, negative.lower())
+    before, after = [word for word, _, _ in found], [word.lower() for word in re.findall(WORD, negative)]
     head = [word for word, _, end in found if end <= target.start]
     tail = [word for word, start, _ in found if start >= target.end]
     beside: list[str] = []

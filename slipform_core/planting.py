@@ -44,7 +44,8 @@ class Planting:
         """Run the stages over the source's captions, the first `limit` of them; what stands is kept."""
         if "text" in stages:
             captions = islice(self.source.captions(), limit)
-            self.texts(self.rewriter()).run(captions, self.out, self.recipe.shard_captions, share)
+            expected = min(limit or len(self.source), len(self.source))
+            self.texts(self.rewriter()).run(captions, self.out, self.recipe.shard_captions, share, expected)
         if "pictures" in stages:
             self.pictures().run(self.out, share)
         return report(self.out)

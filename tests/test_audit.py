@@ -18,6 +18,11 @@ def test_an_answer_of_several_lines():
     assert audit("a dog", key("a dog", "dog"), "a cat") is None
 
 
+def test_letters_that_get_longer_in_lower_case():
+    text = "a dog in \u0130stanbul"
+    assert audit(text, key(text, "dog"), text.replace("dog", "cat")) is None
+
+
 @pytest.mark.parametrize("fill", [60, 70, 71, 72, 73, 74, 75, 80])
 def test_a_change_counts_where_clip_reads_it(fill):
     """A pair that open_clip tokenises alike, or cuts within the change, is refused."""

@@ -13,6 +13,7 @@ def halves(records):
 
 def test_a_record_that_fails_is_alone_in_failing():
     assert Guard().each(halves, [6, 7, 8]) == [3, Failure("failed: ZeroDivisionError"), 4]
+    assert Guard().each(halves, [7, 8]) == [Failure("failed: ZeroDivisionError"), 4]
     assert Guard().each(halves, []) == []
 
 
@@ -31,9 +32,15 @@ def test_so_many_failures_in_a_row_are_no_accident():
         guard.each(halves, [7])
 
 
-def test_an_interruption_is_no_failure():
-    def interrupted(records):
-        raise KeyboardInterrupt
+@pytest.mark.parametrize("records", [[1], [1, 2]])
+def test_an_interruption_is_no_failure(records):
+    calls = []
+
+    def interrupted_once(records):
+        calls.append(records)
+        if len(calls) == 1:
+            raise KeyboardInterrupt
+        return records
 
     with pytest.raises(KeyboardInterrupt):
-        Guard().each(interrupted, [1, 2])
+        Guard().each(interrupted_once, records)

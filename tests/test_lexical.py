@@ -2,6 +2,7 @@
 
 from collections import Counter
 from math import log
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -250,6 +251,11 @@ def test_a_lexicon_reads_whole_pictures_of_a_large_source(monkeypatch):
 
 
 def test_the_version_names_what_was_read(found):
-    assert rewriter(found).version == f"lexical@1-{found.lexicon.version}"
+    assert rewriter(found).version == f"lexical@1-{found.lexicon.version}-made-up"
+    judge = SimpleNamespace(version="judge")
+    assert LexicalRewriter(found, judge).version == f"{rewriter(found).version}-judge"
+    encoder = MadeUpEncoder()
+    encoder.version = "other"
+    assert rewriter(candidates(encoder=encoder)).version != rewriter(found).version
     other = source([*PICTURES[1:], ["A goat"]])
     assert Lexicon(other, len(other), NORMS).version != found.lexicon.version

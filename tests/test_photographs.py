@@ -9,7 +9,7 @@ import pytest
 from PIL import Image
 from torchvision_oracle import resized
 
-from slipform_core.sources import BadPicture
+from slipform_core.sources import BadPicture, photographs
 from slipform_core.sources.photographs import read, square
 
 RAMP = np.linspace(0, 255, 96, dtype=np.uint8)[None, :, None].repeat(64, 0).repeat(3, 2)
@@ -88,6 +88,23 @@ def test_a_jpeg_of_more_pixels_than_pillow_opens(tmp_path):
     path = save(tmp_path / "x.jpg", Image.new("L", (20_000, 10_000), 200), quality=50)
     assert abs(grey(path) - 200).max() <= 2
     assert Image.MAX_IMAGE_PIXELS is not None
+
+
+def test_only_what_is_decoded_counts_as_large(tmp_path, monkeypatch):
+    """A JPEG is decoded at an eighth of its sides, a PNG at all of its pixels."""
+    monkeypatch.setattr(photographs, "LARGEST", 1_000_000)
+    picture = Image.new("L", (2000, 1000), 200)
+    assert abs(grey(save(tmp_path / "x.jpg", picture)) - 200).max() <= 2
+    with pytest.raises(BadPicture, match="huge picture"):
+        grey(save(tmp_path / "x.png", picture))
+    assert (grey(save(tmp_path / "y.png", picture.crop((0, 0, 1000, 1000)))) == 200).all()
+
+
+def test_the_short_side_says_whether_a_picture_is_tiny(tmp_path):
+    assert read(save(tmp_path / "x.png", Image.new("RGB", (500, 32))), 32).size == (32, 32)
+    for size in ((31, 31), (500, 31), (31, 500)):
+        with pytest.raises(BadPicture, match="tiny picture"):
+            read(save(tmp_path / "x.png", Image.new("RGB", size)), 32)
 
 
 def test_refusals_have_reasons(tmp_path):

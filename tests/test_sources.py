@@ -270,9 +270,10 @@ def test_the_catalogue_against_a_dict():
     expected: dict[str, list[str]] = {}
     for row in rows[:-1]:
         expected.setdefault(row.name, []).append(row.text.replace("\ud83d", "?"))
-    assert [(c.image_id, c.text) for c in catalogue.captions()] == [
-        (name, text) for name, texts in expected.items() for text in texts
+    assert [(c.image_id, c.image_path, c.text) for c in catalogue.captions()] == [
+        (name, "path", text) for name, texts in expected.items() for text in texts
     ]
+    assert catalogue.place("p3") == "place"
     assert all(catalogue.of_picture(name) == texts for name, texts in expected.items())
     assert (len(catalogue), catalogue.pictures, catalogue.faults) == (501, 11, Counter(bad=1))
 

@@ -70,16 +70,19 @@ def part_paths(folder: Path, kind: str = TEXT) -> dict[int, Path]:
 
 def stands(path: Path, source: str) -> bool:
     """Whether a part was made from this source; parts are written whole."""
-    if not path.is_file():
-        return False
+    return path.is_file() and head(path).get("source") == source
+
+
+def head(path: Path) -> dict:
+    """The first line of a part: the source that it was made from, and how many captions it has."""
     with path.open(encoding="utf-8") as lines:
-        return json.loads(next(lines, "{}")).get("source") == source
+        return json.loads(next(lines, "{}"))
 
 
 def write_part(path: Path, part: Part, source: str) -> None:
     rows = [{"caption": asdict(caption), "negative": record.to_json()} for caption, record in part.kept]
     rows += map(asdict, part.rejected)
-    _write(path, [{"source": source}, *rows])
+    _write(path, [{"source": source, "captions": part.captions}, *rows])
 
 
 def read_part(path: Path) -> Part:

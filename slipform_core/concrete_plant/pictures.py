@@ -18,6 +18,7 @@ from slipform_core.concrete_plant.parts import (
     Rejection,
     Share,
     digest,
+    head,
     part_path,
     part_paths,
     read_part,
@@ -55,13 +56,19 @@ class PictureStage:
     def run(self, out: Path, share: Share = WHOLE) -> None:
         """Make the shards of this process's share of the parts of a folder; those that stand are kept."""
         paths = part_paths(out)
-        with progress.bar(desc="pictures", unit="part", total=len(paths)) as bar:
-            for index, path in paths.items():
-                if share.has(index):
-                    self._shard(out, index, path)
-                    bar.set_postfix(shards.rejections(shards.read_manifest(out)).most_common(3))
-                bar.update()
-        shards.forget(out, {shards.shard_name(index) for index in paths})
+        mine = {index: path for index, path in paths.items() if share.has(index)}
+        total = sum(head(path)["captions"] for path in mine.values())
+        with progress.bar(desc="pictures", unit="caption", total=total) as bar:
+            for index, path in mine.items():
+                self._shard(out, index, path)
+                bar.set_postfix(shards.rejections(shards.read_manifest(out)).most_common(3), refresh=False)
+                bar.update(head(path)["captions"])
+        # Read again, since others that share the run may have written parts meanwhile.
+        standing = part_paths(out)
+        for index, path in part_paths(out, DROPPED).items():
+            if index not in standing:
+                path.unlink(missing_ok=True)
+        shards.forget(out, {shards.shard_name(index) for index in standing})
 
     def _shard(self, out: Path, index: int, path: Path) -> None:
         name, source = shards.shard_name(index), self.source(digest(path))
@@ -111,12 +118,17 @@ class PictureStage:
     def _edits(self, rows: Sequence[tuple[Caption, HardNegative, Image.Image]]) -> list[Edit | Failure]:
         def edit(rows: Sequence[tuple[Caption, HardNegative, Image.Image]]) -> list[Edit | Failure]:
             captions, records, pictures = zip(*rows, strict=True)
-            edits = self.editor.edit(
-                captions,
-                pictures,
-                [record.negative_caption for record in records],
-                seeds=[record.provenance.seed for record in records],
-            )
+            try:
+                edits = self.editor.edit(
+                    captions,
+                    pictures,
+                    [record.negative_caption for record in records],
+                    seeds=[record.provenance.seed for record in records],
+                )
+            except BadPicture as bad:  # another photo, that of a record which is asked for alone next
+                if len(rows) > 1:
+                    raise
+                return [Failure(bad)]
             return [Failure(made.fault) if made.fault else made for made in edits]
 
         return self._guard.each(edit, rows) if rows else []

@@ -51,20 +51,31 @@ class TextStage:
         self.top_k, self.attempts, self.seed = top_k, attempts, seed
         self._guard = Guard()
 
-    def run(self, captions: Iterable[Caption], out: Path, size: int, share: Share = WHOLE) -> None:
-        """Write this process's share of the parts, of `size` captions or so; those that stand are kept."""
+    def run(
+        self,
+        captions: Iterable[Caption],
+        out: Path,
+        size: int,
+        share: Share = WHOLE,
+        expected: int | None = None,
+    ) -> None:
+        """Write this process's share of the parts, of `size` captions or so; those that stand are kept.
+
+        expected: how many captions there are, for the bar.
+        """
         total = 0
         rejected: Counter[str] = Counter()
-        with progress.bar(desc=f"negatives {self.choose}", unit="caption") as bar:
+        mine = expected and expected // share.count
+        with progress.bar(desc=f"negatives {self.choose}", unit="caption", total=mine) as bar:
             for index, chunk in enumerate(whole_pictures(captions, size)):
                 total = index + 1
                 if share.has(index):
                     rejected += self._write(part_path(out, index), chunk)
-                    bar.set_postfix(rejected.most_common(3))
+                    bar.set_postfix(rejected.most_common(3), refresh=False)
                     bar.update(len(chunk))
         for index, path in part_paths(out).items():
             if index >= total:
-                path.unlink()
+                path.unlink(missing_ok=True)
 
     def _write(self, path: Path, captions: Sequence[Caption]) -> Counter[str]:
         source = self.source(captions)

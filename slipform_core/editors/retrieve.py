@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 
 import numpy as np
+from filelock import FileLock
 from more_itertools import chunked
 from numpy.typing import NDArray
 from PIL import Image
@@ -46,8 +47,11 @@ class CaptionIndex:
                 self._rows.setdefault(word, array("I")).append(row)
         self.version = digest.hexdigest()[:8]
         path = folder / f"captions-{self.version}.npy"
-        if not path.is_file():
-            _encode(texts, encoder, path)
+        # The processes that share a run begin together: one encodes, the others wait for it.
+        folder.mkdir(parents=True, exist_ok=True)
+        with FileLock(path.with_suffix(".lock")):
+            if not path.is_file():
+                _encode(texts, encoder, path)
         self.vectors = np.load(path, mmap_mode="r")
 
     def vector(self, caption: Caption) -> NDArray[np.float32]:

@@ -35,7 +35,9 @@ def shards(root: Path) -> Iterator[Row]:
         try:
             yield from _samples(path)
         except (tarfile.TarError, EOFError):
-            raise SourceError(f"{path} is no whole, uncompressed tar: make or fetch it again") from None
+            raise SourceError(
+                f"{path} is no whole tar, or a compressed one: make or fetch it again"
+            ) from None
 
 
 def _samples(path: Path) -> Iterator[Row]:

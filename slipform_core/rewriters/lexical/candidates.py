@@ -53,6 +53,7 @@ class Candidates:
         self, lexicon: Lexicon, encoder: SentenceEncoder, of_picture: Callable[[str], Sequence[str]]
     ):
         self.lexicon = lexicon
+        self.version = f"{lexicon.version}-{encoder.version}"
         self._of_picture = of_picture
         # An unlisted noun has a kind by its neighbours; what other words mean depends on what they go with.
         self._parts = {part: Neighbours(kinds, encoder, part == NOUNS) for part, kinds in load().items()}

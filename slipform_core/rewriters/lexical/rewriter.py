@@ -23,7 +23,7 @@ class LexicalRewriter:
     def __init__(self, candidates: Candidates, fluency: Fluency | None = None):
         self._candidates, self._fluency = candidates, fluency
         judged = f"-{fluency.version}" if fluency else ""
-        self.version = f"lexical@1-{candidates.lexicon.version}{judged}"
+        self.version = f"lexical@1-{candidates.version}{judged}"
 
     def rewrite(self, captions: Sequence[Caption], keywords: Sequence[Keyword], *, seed: int) -> list[str]:
         """Captions with another word, or as they were where no word fits."""
