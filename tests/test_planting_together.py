@@ -98,14 +98,19 @@ def test_fewer_captions_leave_no_rejections_of_before(tmp_path, monkeypatch):
     fewer = planted(task, out, limit=20)
     assert fewer.kept + fewer.rejected.total() == 20
     assert sum(1 for _ in rejections(out)) == fewer.rejected.total()
+    planted(task, tmp_path / "fresh", limit=20)
+    standing = {name: data for name, data in files(out).items() if not name.endswith(".tar")}
+    assert standing.items() <= files(tmp_path / "fresh").items()
 
 
 def test_another_recipe_in_the_same_folder_makes_what_it_makes_alone(tmp_path, monkeypatch):
     monkeypatch.setattr(sentences, "encoder", sentences.encoder)
     task = write_task(tmp_path / "task", pictures=30)
     planted(task, tmp_path / "used")
-    for settings in ("choose=lc", "seed=3", "top_k=1", "side=40", "quality=60", "choose=swap"):
+    first = files(tmp_path / "used")
+    for settings in ("choose=lc", "seed=3", "top_k=1", "attempts=1", "side=40", "quality=60", "choose=swap"):
         report = planted(task, tmp_path / "used", settings)
         fresh = planted(task, tmp_path / settings, settings)
         assert (report.kept, report.rejected) == (fresh.kept, fresh.rejected)
         assert files(tmp_path / "used") == files(tmp_path / settings)
+        assert files(tmp_path / settings) != first

@@ -1,11 +1,14 @@
 """The retrieve editor on photos whose captions say which one fits."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from made_up_encoder import MadeUpEncoder
 from PIL import Image
 
-from slipform_core.editors.retrieve import CaptionIndex, RetrieveEditor
+from slipform_core.editors import retrieve
+from slipform_core.editors.retrieve import CaptionIndex, RetrieveEditor, words
 from slipform_core.records import Caption
 
 ROWS = [
@@ -111,7 +114,44 @@ def test_the_index_is_kept_until_its_captions_change(tmp_path):
     assert not list(tmp_path.glob("*.partial"))
 
 
-def test_the_version_names_the_captions(tmp_path):
-    encoder = MadeUpEncoder()
-    versions = {CaptionIndex(captions()[start:], encoder, tmp_path).version for start in range(3)}
-    assert len(versions) == 3
+def test_the_version_names_the_captions_their_pictures_and_the_encoder(tmp_path):
+    encoder, other = MadeUpEncoder(), MadeUpEncoder()
+    other.version = "other"
+    sources = [captions()[start:] for start in range(3)]
+    sources.append([replace(caption, image_id=f"{caption.image_id}g") for caption in captions()])
+    indexes = [CaptionIndex(rows, encoder, tmp_path) for rows in sources]
+    indexes.append(CaptionIndex(captions(), other, tmp_path))
+    assert len({index.version for index in indexes}) == 5
+    assert RetrieveEditor(indexes[0], encoder, picture).version == f"retrieve@1-{indexes[0].version}"
+
+
+class Stops(MadeUpEncoder):
+    def encode(self, texts):
+        if self.encoded:
+            raise KeyboardInterrupt
+        return super().encode(texts)
+
+
+@pytest.mark.parametrize("encoded", [1, 4, 5, 6])
+def test_captions_are_encoded_in_parts_and_written_whole(tmp_path, monkeypatch, encoded):
+    monkeypatch.setattr(retrieve, "ENCODED", encoded)
+    expected = MadeUpEncoder().encode([text for _, text in ROWS]).astype(np.float16)
+    if encoded < len(ROWS):
+        with pytest.raises(KeyboardInterrupt):
+            CaptionIndex(captions(), Stops(), tmp_path)
+        assert not list(tmp_path.glob("*.npy"))
+    index = CaptionIndex(captions(), MadeUpEncoder(), tmp_path)
+    assert (index.vectors == expected).all()
+
+
+def test_words_are_found_in_capitals_too(tmp_path):
+    rows = [Caption("a.jpg", None, "A Cat sleeps"), Caption("b.jpg", None, "the cat")]
+    assert CaptionIndex(rows, MadeUpEncoder(), tmp_path).with_words(words("CAT")).tolist() == [0, 1]
+
+
+def test_captions_are_found_by_all_of_several_words(tmp_path):
+    index = CaptionIndex(captions(), MadeUpEncoder(), tmp_path)
+    assert index.with_words(["cat", "grass"]).tolist() == [2]
+    assert index.with_words(["a", "grass", "runs"]).tolist() == [0, 2, 4]
+    assert index.with_words(["cat", "goat"]).tolist() == []
+    assert index.with_words([]).tolist() == list(range(len(ROWS)))

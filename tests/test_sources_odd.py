@@ -11,7 +11,8 @@ import pyarrow.parquet as pq
 import pytest
 from test_sources import coco, jpeg, said
 
-from slipform_core.sources import BadPicture, SourceError, photos
+from slipform_core.records import Caption
+from slipform_core.sources import BadPicture, SourceError, photos, whole_pictures
 
 
 def write(folder: Path, files: dict[str, bytes | str]) -> Path:
@@ -310,3 +311,14 @@ def test_a_source_without_captions_says_why(tmp_path):
     write(tmp_path / "alone", {"a.jpg": jpeg()})
     with pytest.raises(SourceError, match=r"^the source has no captions \(picture without a text: 1\)$"):
         photos(tmp_path / "alone")
+
+
+@pytest.mark.parametrize(
+    ("size", "parts"),
+    [(1, ["aaa", "b", "cc", "d"]), (3, ["aaa", "bcc", "d"]), (4, ["aaab", "ccd"]), (9, ["aaabccd"])],
+)
+def test_parts_have_whole_pictures_and_no_more_captions_than_asked(size, parts):
+    captions = [Caption(name, None, "x") for name in "aaabccd"]
+    made = whole_pictures(captions, size)
+    assert ["".join(caption.image_id for caption in part) for part in made] == parts
+    assert list(whole_pictures([], size)) == []

@@ -2,9 +2,10 @@
 
 import hashlib
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from more_itertools import chunked
@@ -60,9 +61,8 @@ class PictureStage:
         total = sum(head(path)["captions"] for path in mine.values())
         with progress.bar(desc="pictures", unit="caption", total=total) as bar:
             for index, path in mine.items():
-                self._shard(out, index, path)
+                self._shard(out, index, path, bar)
                 bar.set_postfix(shards.rejections(shards.read_manifest(out)).most_common(3), refresh=False)
-                bar.update(head(path)["captions"])
         # Read again, since others that share the run may have written parts meanwhile.
         standing = part_paths(out)
         for index, path in part_paths(out, DROPPED).items():
@@ -70,15 +70,17 @@ class PictureStage:
                 path.unlink(missing_ok=True)
         shards.forget(out, {shards.shard_name(index) for index in standing})
 
-    def _shard(self, out: Path, index: int, path: Path) -> None:
+    def _shard(self, out: Path, index: int, path: Path, bar: Any) -> None:
         name, source = shards.shard_name(index), self.source(digest(path))
         if shards.stands(out, name, source):
+            bar.update(head(path)["captions"])
             return
         part, dropped = read_part(path), []
+        bar.update(len(part.rejected))
         made = shards.write_shard(
             out,
             name,
-            self.samples(part.kept, dropped),
+            self.samples(_ticking(part.kept, bar), dropped),
             source=source,
             captions=part.captions,
             rejected=lambda: part.reasons + Counter(rejection.reason for rejection in dropped),
@@ -87,7 +89,7 @@ class PictureStage:
         write_dropped(part_path(out, index, DROPPED), dropped)
         shards.enter(out, made)
 
-    def samples(self, kept: Sequence[Row], dropped: list[Rejection]) -> Iterator[shards.Sample]:
+    def samples(self, kept: Iterable[Row], dropped: list[Rejection]) -> Iterator[shards.Sample]:
         """The samples of these records in their order; what is dropped is added to `dropped`."""
         pictures: dict[str, Image.Image | Failure] = {}
         for rows in chunked(kept, self.batch):
@@ -143,3 +145,9 @@ class PictureStage:
         """What a shard is made from, in sixteen hex digits: the part's digest and what edits it."""
         settings = repr((part, self.editor.version, self.side, self.quality))
         return hashlib.sha256(settings.encode()).hexdigest()[:16]
+
+
+def _ticking(rows: Iterable[Row], bar: Any) -> Iterator[Row]:
+    for row in rows:
+        yield row
+        bar.update()
