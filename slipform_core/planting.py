@@ -83,7 +83,7 @@ class Planting:
         from slipform_core.sentences import encoder
 
         settings = self.recipe.rewriter
-        lexicon = Lexicon(self.source.captions(), len(self.source), self.norms)
+        lexicon = Lexicon(self.source.captions, len(self.source), self.norms)
         fluency = Fluency(settings.fluency) if settings.fluency else None
         return LexicalRewriter(
             Candidates(lexicon, encoder(settings.encoder), self.source.of_picture), fluency

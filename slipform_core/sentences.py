@@ -2,9 +2,10 @@
 
 import warnings
 from collections.abc import Sequence
-from functools import cache
+from functools import cache, cached_property
 from importlib.util import find_spec
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,11 +17,17 @@ BATCH = 64
 class SentenceEncoder:
     """Encodes texts as unit vectors; their products are cosines.
 
-    model: a folder or a name that sentence-transformers knows; the packaged MiniLM where it is empty.
+    model: a folder or a name that sentence-transformers knows; the packaged MiniLM where it is empty. It is
+    loaded when a text is first encoded.
     Raises FileNotFoundError, one line with the install command, where the package is missing.
     """
 
     def __init__(self, model: str = "", device: str = "cpu"):
+        self.version = Path(model).name or PACKAGE
+        self._place, self._device = model or str(_packaged()), device
+
+    @cached_property
+    def _model(self) -> Any:
         import slipform_core.torchvision_import  # noqa: F401, I001, before transformers
         from tqdm import TqdmWarning
 
@@ -31,8 +38,7 @@ class SentenceEncoder:
         from transformers.utils.logging import disable_progress_bar
 
         disable_progress_bar()
-        self.version = Path(model).name or PACKAGE
-        self._model = SentenceTransformer(model or str(_packaged()), device=device)
+        return SentenceTransformer(self._place, device=self._device)
 
     def encode(self, texts: Sequence[str]) -> NDArray[np.float32]:
         """Unit vectors (R, D) of R texts; each text is encoded once."""

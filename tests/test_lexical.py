@@ -37,7 +37,7 @@ def source(pictures=PICTURES) -> list[Caption]:
 
 def candidates(pictures=PICTURES, encoder=None) -> Candidates:
     rows = source(pictures)
-    lexicon = Lexicon(rows, len(rows), NORMS)
+    lexicon = Lexicon(lambda: rows, len(rows), NORMS)
     return Candidates(
         lexicon, encoder or MadeUpEncoder(), lambda name: pictures[int(name[1:])] if name != "x" else []
     )
@@ -244,10 +244,10 @@ def test_substitutes_against_a_slow_count(found):
 def test_a_lexicon_reads_whole_pictures_of_a_large_source(monkeypatch):
     monkeypatch.setattr(lexicons, "CAPTIONS", 40)
     rows = source()
-    read = list(lexicons._sample(rows, len(rows)))
+    read = list(lexicons._sample(lambda: rows, len(rows)))
     assert 10 < len(read) < 80
     assert {row.image_id for row in read}.isdisjoint({row.image_id for row in rows if row not in read})
-    assert read == list(lexicons._sample(rows, len(rows)))
+    assert read == list(lexicons._sample(lambda: rows, len(rows)))
 
 
 def test_the_version_names_what_was_read(found):
@@ -258,4 +258,4 @@ def test_the_version_names_what_was_read(found):
     encoder.version = "other"
     assert rewriter(candidates(encoder=encoder)).version != rewriter(found).version
     other = source([*PICTURES[1:], ["A goat"]])
-    assert Lexicon(other, len(other), NORMS).version != found.lexicon.version
+    assert Lexicon(lambda: other, len(other), NORMS).version != found.lexicon.version

@@ -3,6 +3,7 @@
 import json
 import os
 import random
+import shutil
 import signal
 import subprocess
 import sys
@@ -11,6 +12,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from made_up_encoder import MadeUpEncoder
 from photo_task import planted, write_task
 from PIL import Image
 
@@ -90,6 +92,16 @@ def test_stages_one_after_the_other_make_the_same(task, undisturbed, tmp_path):
     assert texts.kept + texts.rejected.total() == 120 and texts.kept > undisturbed[1].kept
     planted(task, tmp_path, stages=("pictures",))
     assert files(tmp_path) == files(undisturbed[0])
+
+
+def test_a_run_again_reads_no_words_and_encodes_nothing(task, undisturbed, tmp_path, monkeypatch):
+    shutil.copytree(undisturbed[0], tmp_path / "copy")
+    lexicon = "slipform_core.rewriters.lexical.lexicon.extract_keywords_batch"
+    monkeypatch.setattr(lexicon, lambda *_: pytest.fail("words were read again"))
+    monkeypatch.setattr(MadeUpEncoder, "encode", lambda *_: pytest.fail("encoded again"))
+    report = planted(task, tmp_path / "copy")
+    assert (report.kept, report.rejected) == (undisturbed[1].kept, undisturbed[1].rejected)
+    assert files(tmp_path / "copy") == files(undisturbed[0])
 
 
 def test_a_limit_is_of_the_first_captions(task, tmp_path):

@@ -1,7 +1,7 @@
 """The words that may replace a keyword: of its kind, in its form, and in no caption of the picture."""
 
 from collections.abc import Callable, Iterator, Sequence
-from functools import cache, lru_cache
+from functools import cache, cached_property, lru_cache
 from typing import NamedTuple
 
 from slipform_core.records import Caption, Keyword
@@ -54,12 +54,16 @@ class Candidates:
     ):
         self.lexicon = lexicon
         self.version = f"{lexicon.version}-{encoder.version}"
-        self._of_picture = of_picture
-        # An unlisted noun has a kind by its neighbours; what other words mean depends on what they go with.
-        self._parts = {part: Neighbours(kinds, encoder, part == NOUNS) for part, kinds in load().items()}
-        self._parts[NOUNS].learn(lexicon.nouns)
+        self._of_picture, self._encoder = of_picture, encoder
         self._said = lru_cache(maxsize=MENTIONS)(self._read)
         self._meant = cache(self._all_meant)
+
+    @cached_property
+    def _parts(self) -> dict[str, Neighbours]:
+        # An unlisted noun has a kind by its neighbours; what other words mean depends on what they go with.
+        parts = {part: Neighbours(kinds, self._encoder, part == NOUNS) for part, kinds in load().items()}
+        parts[NOUNS].learn(self.lexicon.nouns)
+        return parts
 
     def find(self, caption: Caption, keyword: Keyword) -> list[Candidate]:
         """The candidates, the likeliest first."""
