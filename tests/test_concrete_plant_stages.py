@@ -11,7 +11,7 @@ import pytest
 from made_up_encoder import MadeUpEncoder
 from photo_task import ROOT, planted, write_task
 from PIL import Image
-from test_concrete_plant import Scripted, make
+from test_concrete_plant import Scripted, make, some
 
 from slipform_core import planting, sentences
 from slipform_core.concrete_plant import PlantReport, Rejection
@@ -19,19 +19,20 @@ from slipform_core.concreteness import extract_keywords
 from slipform_core.config import load_recipe
 from slipform_core.records import Caption
 from slipform_core.samples import draw, write_page
-from slipform_core.shards import read_records
-from slipform_core.sources import photos
+from slipform_core.shards import read_records, read_samples
+from slipform_core.sources import photos, picture
 
 
 class ByText(Scripted):
-    """Answers by the caption; an answer that is an error is raised."""
+    """Answers by the caption and the attempt, of a plant with seed 7; one that is an error is raised."""
 
     def __init__(self, answers):
         super().__init__()
         self.answers = answers
 
     def rewrite(self, captions, keywords, *, seed):
-        found = [self.answers[caption.text] for caption in captions]
+        answers = [self.answers[caption.text] for caption in captions]
+        found = [answer[seed - 7] if isinstance(answer, list) else answer for answer in answers]
         for answer in found:
             if isinstance(answer, Exception):
                 raise answer
@@ -41,12 +42,12 @@ class ByText(Scripted):
 def test_kept_and_rejected_stand_in_the_order_of_the_captions_with_what_was_tried():
     answers = {
         "two dogs": "two dogs",
-        "a horse": "a cow",
+        "a horse": ["a horse", "a cow"],
         "a cat": ZeroDivisionError(),
-        "a cup": "a mug on a table",
+        "a cup here": "a mug there",
         "a bell": "a drum",
     }
-    texts = ["two dogs", "of the and", "a horse", "a cat", "a cup", "", "a bell", "a horse"]
+    texts = ["two dogs", "of the and", "a horse", "a cat", "a cup here", "", "a bell", "a horse"]
     rows = [Caption("1", None, text) for text in texts]
     part = make(rewriter=ByText(answers), attempts=2).texts.part(rows)
     assert [(caption.text, record.negative_caption) for caption, record in part.kept] == [
@@ -57,7 +58,7 @@ def test_kept_and_rejected_stand_in_the_order_of_the_captions_with_what_was_trie
         Rejection(rows[0], "unchanged", "dogs", "two dogs"),
         Rejection(rows[1], "no covered keyword"),
         Rejection(rows[3], "failed: ZeroDivisionError", "cat"),
-        Rejection(rows[4], "changed more than the span", "cup", "a mug on a table"),
+        Rejection(rows[4], "changed more than the span", "cup", "a mug there"),
         Rejection(rows[5], "empty caption"),
         Rejection(rows[7], "repeated caption"),
     ]
@@ -87,6 +88,20 @@ def test_a_report_has_the_commonest_reason_first():
         "      1,200 common",
         "          1 rare",
     ]
+
+
+def test_both_pictures_are_scaled_and_each_is_read_once(tmp_path):
+    asked = Counter()
+
+    def noted(caption):
+        asked[caption.image_id] += 1
+        return picture(caption, side=64)
+
+    make(picture=noted, side=32, batch=2).run(some(6, each=3), out=tmp_path, shard_captions=100)
+    samples = list(read_samples(tmp_path))
+    assert len(samples) > len(asked) > 3 and set(asked.values()) == {1}
+    for sample in samples:
+        assert sample.picture.shape == sample.negative_picture.shape == (32, 32, 3)
 
 
 @pytest.fixture(scope="module")
@@ -146,5 +161,7 @@ def test_an_outlook_against_a_slow_count(run, tmp_path):
     texts = [line.split(",", 1)[1] for line in lines[1:]]
     averages = [made.norms.average(text) for text in texts]
     assert seen.concreteness == pytest.approx(np.mean([one for one in averages if one == one]))
-    assert seen.roles.total() == sum(bool(extract_keywords(text, made.norms)) for text in texts) == 118
+    words = [extract_keywords(text, made.norms) for text in texts]
+    covered = [any(word.concreteness is not None for word in found) for found in words]
+    assert seen.roles.total() == sum(covered) == 118
     assert (seen.captions, seen.opened, seen.faults) == (120, 50, {"damaged picture": 1})

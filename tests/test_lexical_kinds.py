@@ -4,7 +4,7 @@ import pytest
 from made_up_encoder import MadeUpEncoder
 
 from slipform_core.records import Keyword
-from slipform_core.rewriters.lexical.forms import form_of, indefinite, inflected, part_of
+from slipform_core.rewriters.lexical.forms import form_of, indefinite, inflected, part_of, singular
 from slipform_core.rewriters.lexical.kinds import ATTRIBUTES, NOUNS, RELATIONS, VERBS, Kinds, load, relations
 from slipform_core.rewriters.lexical.neighbours import Neighbours
 
@@ -69,6 +69,8 @@ def key(text, lemma, pos, role="object"):
         (key("red", "red", "ADJ", "attribute"), "a", ATTRIBUTES, "base"),
         (key("running", "run", "VERB", "relation"), "is", VERBS, "ing"),
         (key("runs", "run", "VERB", "relation"), "dog", VERBS, "s"),
+        (key("Hold", "hold", "VERB", "relation"), "<s>", VERBS, "base"),
+        (key("press", "press", "VERB", "relation"), "men", VERBS, "base"),
         (key("held", "hold", "VERB", "relation"), "is", VERBS, "participle"),
         (key("held", "hold", "VERB", "relation"), "man", VERBS, "past"),
         (key("left", "left", "NOUN", "relation"), "the", RELATIONS, "base"),
@@ -99,6 +101,10 @@ def test_forms(keyword, before, part, form):
 )
 def test_a_word_that_captions_lack_is_inflected_by_rule_where_a_rule_is_safe(word, form, expected):
     assert inflected(word, form) == expected
+
+
+def test_a_singular_is_its_own():
+    assert [singular(word) for word in ("dogs", "dog", "men", "benches")] == ["dog", "dog", "man", "bench"]
 
 
 def test_articles_go_by_the_sound():

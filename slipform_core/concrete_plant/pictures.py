@@ -94,9 +94,10 @@ class PictureStage:
         pictures: dict[str, Image.Image | Failure] = {}
         for rows in chunked(kept, self.batch):
             # A picture's captions stand together, so that the last batch has it or none.
-            pictures = {
-                caption.image_id: pictures.get(caption.image_id) or self._load(caption) for caption, _ in rows
-            }
+            before, pictures = pictures, {}
+            for caption, _ in rows:
+                if caption.image_id not in pictures:
+                    pictures[caption.image_id] = before.get(caption.image_id) or self._load(caption)
             usable = [row for row in rows if not isinstance(pictures[row[0].image_id], Failure)]
             edits = self._edits([(*row, pictures[row[0].image_id]) for row in usable])
             outcomes = {record.record_id: edit for (_, record), edit in zip(usable, edits, strict=True)}
