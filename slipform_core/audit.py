@@ -4,9 +4,9 @@ import re
 from collections.abc import Sequence
 from functools import cache
 
+from slipform_core.changes import WORD
 from slipform_core.records import Keyword
 
-WORD = r"[\w'-]+"
 ARTICLES = frozenset(["a", "an", "the"])
 # Words beside the changed one that may change with it: "a" to "an", "to the left of" to "above".
 COMPANIONS = ARTICLES | {"to", "of", "on", "in", "next"}

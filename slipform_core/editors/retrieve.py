@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from PIL import Image
 
 from slipform_core import progress
-from slipform_core.audit import WORD
+from slipform_core.changes import WORD
 from slipform_core.editors.protocol import Edit
 from slipform_core.files import whole
 from slipform_core.records import Caption

@@ -3,13 +3,14 @@
 import re
 from collections.abc import Sequence
 
+from slipform_core.changes import WORD
 from slipform_core.emoji_world import mend_articles
 from slipform_core.records import Caption, Keyword
 
 TRUE = "still true"
-# What joins two words that may change places: "a dog and a cat", "a dog next to a cat".
-JOINTS = r"and|or|with|near|by|beside|next to|alongside|,|\W"
-EITHER_WAY = re.compile(rf"({JOINTS})*( (a|an|the|his|her|its|their|some))?")
+# What two things stand on both sides of alike, so that exchanging them changes nothing: our choice.
+SYMMETRIC = frozenset(["and", "or", "with", "near", "beside", "by", "next", "to", "alongside"])
+DETERMINERS = frozenset(["a", "an", "the", "his", "her", "its", "their", "some"])
 
 
 class SwapWords:
@@ -27,11 +28,12 @@ class SwapWords:
 
     def fault(self, caption: Caption, negative: str) -> str | None:
         """ "still true" where what joins the two says nothing of their order, else None."""
-        before, after = caption.text.lower().split(), negative.lower().split()
+        before, after = (re.findall(WORD, text.lower()) for text in (caption.text, negative))
         changed = [row for row, pair in enumerate(zip(before, after, strict=False)) if pair[0] != pair[1]]
         if len(changed) < 2:
             return None
-        return TRUE if EITHER_WAY.fullmatch(" ".join(before[changed[0] + 1 : changed[-1]])) else None
+        between = before[changed[0] + 1 : changed[-1]]
+        return TRUE if SYMMETRIC.issuperset(set(between) - DETERMINERS) else None
 
 
 def parts(keyword: Keyword) -> tuple[str, str, str]:

@@ -11,7 +11,7 @@ from math import log
 from more_itertools import chunked
 
 from slipform_core import progress
-from slipform_core.audit import WORD
+from slipform_core.changes import WORD
 from slipform_core.concreteness import Norms, extract_keywords_batch
 from slipform_core.records import Caption, Keyword
 from slipform_core.rewriters.lexical.forms import form_of, inflected, part_of

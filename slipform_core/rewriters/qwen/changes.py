@@ -6,7 +6,8 @@ from collections.abc import Sequence
 from functools import lru_cache
 from typing import NamedTuple
 
-from slipform_core.audit import ARTICLES, WORD
+from slipform_core.audit import ARTICLES
+from slipform_core.changes import WORD
 from slipform_core.concreteness.pipeline import lemma_of
 from slipform_core.records import Keyword
 

@@ -6,8 +6,9 @@ from typing import Protocol
 
 import numpy as np
 
-from slipform_core.audit import WORD
+from slipform_core.changes import WORD
 from slipform_core.records import Keyword
+from slipform_core.rewriters.swap import SYMMETRIC
 
 from .changes import Change, between, change, lemmas, swapped_words
 from .language import another_language
@@ -17,8 +18,6 @@ from .language import another_language
 SYNONYM = 0.8
 # Our choice. In eight words, "large elephants" has 0.99 with "big elephants" and 0.95 with "small elephants".
 PARAPHRASE = 0.98
-# What two things stand on both sides of alike, so that exchanging them changes nothing; our choice.
-SYMMETRIC = frozenset(["and", "or", "with", "near", "beside", "by", "next", "to", "alongside"])
 
 UNTIDY = "other capitals or marks"
 NO_EXCHANGE = "no exchange"
