@@ -17,4 +17,4 @@ def whole(path: Path) -> Iterator[Path]:
 def write_text(path: Path, text: str) -> None:
     """Write a text, whole."""
     with whole(path) as partial:
-        partial.write_text(text)
+        partial.write_text(text, encoding="utf-8")

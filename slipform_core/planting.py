@@ -4,11 +4,12 @@ import re
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cache, cached_property
 from itertools import islice
 from pathlib import Path
 
 import numpy as np
+from filelock import FileLock, Timeout
 
 from slipform_core import results
 from slipform_core.concrete_plant import PictureStage, PlantReport, TextStage, report
@@ -41,7 +42,19 @@ class Planting:
     def run(
         self, stages: Sequence[str] = STAGES, share: Share = WHOLE, limit: int | None = None
     ) -> PlantReport:
-        """Run the stages over the source's captions, the first `limit` of them; what stands is kept."""
+        """Run the stages over the source's captions, the first `limit` of them; what stands is kept.
+
+        Raises a Mistake where another process is at work on the same share of the same folder.
+        """
+        self.out.mkdir(parents=True, exist_ok=True)
+        lock = FileLock(self.out / f".part-{share.index + 1}-of-{share.count}.lock", timeout=0)
+        try:
+            with lock:
+                return self._run(stages, share, limit)
+        except Timeout:
+            raise Mistake(f"another process is at work on this part of {self.out}") from None
+
+    def _run(self, stages: Sequence[str], share: Share, limit: int | None) -> PlantReport:
         if "text" in stages:
             captions = islice(self.source.captions(), limit)
             expected = min(limit or len(self.source), len(self.source))
@@ -97,7 +110,9 @@ class Planting:
         from slipform_core.sentences import encoder
 
         encode = encoder(self.recipe.editor.encoder)
-        index = CaptionIndex(self.source.captions(), encode, self.out / INDEX)
+        has = cache(self.source.has)
+        captions = (caption for caption in self.source.captions() if has(caption.image_id))
+        index = CaptionIndex(captions, encode, self.out / INDEX)
         return RetrieveEditor(index, encode, self.source.picture)
 
     def _sdxl_turbo(self) -> Editor:

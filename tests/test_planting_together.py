@@ -5,6 +5,8 @@ import time
 from functools import partial
 
 import numpy as np
+import pytest
+from filelock import FileLock
 from made_up_encoder import MadeUpEncoder
 from photo_task import planted, write_task
 from test_concrete_plant import WORLD, make, some
@@ -15,6 +17,7 @@ from slipform_core.concrete_plant import rejections
 from slipform_core.concrete_plant.parts import Share
 from slipform_core.editors import RenderEditor
 from slipform_core.editors.retrieve import CaptionIndex
+from slipform_core.mistakes import Mistake
 from slipform_core.records import Caption
 from slipform_core.shards import read_manifest, read_samples
 from slipform_core.sources import BadPicture, picture
@@ -114,3 +117,13 @@ def test_another_recipe_in_the_same_folder_makes_what_it_makes_alone(tmp_path, m
         assert (report.kept, report.rejected) == (fresh.kept, fresh.rejected)
         assert files(tmp_path / "used") == files(tmp_path / settings)
         assert files(tmp_path / settings) != first
+
+
+def test_the_same_share_twice_is_refused(tmp_path, monkeypatch):
+    monkeypatch.setattr(sentences, "encoder", sentences.encoder)
+    task = write_task(tmp_path / "task", pictures=10)
+    out = tmp_path / "out"
+    out.mkdir()
+    with FileLock(out / ".part-1-of-1.lock"), pytest.raises(Mistake, match="another process is at work on"):
+        planted(task, out)
+    assert planted(task, out).kept

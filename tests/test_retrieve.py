@@ -155,3 +155,17 @@ def test_captions_are_found_by_all_of_several_words(tmp_path):
     assert index.with_words(["a", "grass", "runs"]).tolist() == [0, 2, 4]
     assert index.with_words(["cat", "goat"]).tolist() == []
     assert index.with_words([]).tolist() == list(range(len(ROWS)))
+
+
+def test_exchanged_words_have_to_be_said_both(tmp_path):
+    rows = [
+        ("a.jpg", "a dog chases an owl"),
+        ("b.jpg", "a dog chases a dog"),
+        ("c.jpg", "an owl chases a dog"),
+    ]
+    encoder = MadeUpEncoder(common=0.1)
+    index = CaptionIndex([Caption(name, name, text) for name, text in rows], encoder, tmp_path)
+    assert index.with_words({"owl", "chases", "dog"}).tolist() == [0, 2]
+    # the encoder does not see the order: no caption is nearer to the negative one than to the original
+    made = edit(RetrieveEditor(index, encoder, picture), rows[0][1], "an owl chases a dog")
+    assert made.fault == "no other photo fits"

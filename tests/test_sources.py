@@ -194,7 +194,7 @@ def test_parquet_that_holds_the_pictures_themselves(tmp_path):
     pq.write_table(table, path, row_group_size=1)
     source = photos(path)
     (first, _), (second, _) = said(source)
-    assert (first, second) == ("a.jpg", "t.parquet:image@1")
+    assert (first, second) == ("t.parquet:image@0", "t.parquet:image@1")
     assert source.picture(first, 32).getpixel((5, 5))[0] > 200
     assert source.picture(second, 32).getpixel((5, 5))[2] > 200
 

@@ -58,7 +58,7 @@ class PictureStage:
         """Make the shards of this process's share of the parts of a folder; those that stand are kept."""
         paths = part_paths(out)
         mine = {index: path for index, path in paths.items() if share.has(index)}
-        total = sum(head(path)["captions"] for path in mine.values())
+        total = sum(head(path).get("captions", 0) for path in mine.values())
         with progress.bar(desc="pictures", unit="caption", total=total) as bar:
             for index, path in mine.items():
                 self._shard(out, index, path, bar)
@@ -73,7 +73,7 @@ class PictureStage:
     def _shard(self, out: Path, index: int, path: Path, bar: Any) -> None:
         name, source = shards.shard_name(index), self.source(digest(path))
         if shards.stands(out, name, source):
-            bar.update(head(path)["captions"])
+            bar.update(head(path).get("captions", 0))
             return
         part, dropped = read_part(path), []
         bar.update(len(part.rejected))

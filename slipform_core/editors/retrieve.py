@@ -8,6 +8,8 @@ import hashlib
 import re
 from array import array
 from collections.abc import Callable, Iterable, Sequence
+from contextlib import suppress
+from itertools import islice
 from pathlib import Path
 
 import numpy as np
@@ -17,14 +19,17 @@ from numpy.typing import NDArray
 from PIL import Image
 
 from slipform_core import progress
+from slipform_core.audit import ARTICLES
 from slipform_core.changes import WORD
 from slipform_core.editors.protocol import Edit
 from slipform_core.files import whole
+from slipform_core.mistakes import BadPicture
 from slipform_core.records import Caption
 from slipform_core.sentences import SentenceEncoder
 
 FITS = 0.6  # cosine of the negative caption and the photo's own: our choice
 NONE = "no other photo fits"
+TRIES = 10  # photos, of which the first that can be read is taken
 ENCODED = 2048  # captions at a time
 
 
@@ -73,8 +78,9 @@ class CaptionIndex:
 class RetrieveEditor:
     """Takes the photo whose caption is nearest to the negative caption, if it fits that and not the original.
 
-    A photo fits whose caption has the new words, a cosine of at least 0.6 to the negative caption, and a
-    greater one to it than to the original. picture: a photo by its id, of the size of the originals.
+    A photo fits whose caption has the new words, or all where two were exchanged, a cosine of at least 0.6 to
+    the negative caption, and a greater one to it than to the original. picture: a photo by its id, of the
+    size of the originals.
     """
 
     side = None
@@ -107,13 +113,16 @@ class RetrieveEditor:
         negative: str,
         wanted: NDArray[np.float32],
     ) -> Edit:
-        rows = self._index.with_words(words(negative) - words(caption.text))
+        said = words(negative)
+        rows = self._index.with_words(said - words(caption.text) or said - ARTICLES)
         vectors = self._index.vectors[rows].astype(np.float32)
         cosines = vectors @ wanted
         fits = (cosines >= FITS) & (cosines > vectors @ self._index.vector(caption))
-        for row in rows[fits][np.argsort(-cosines[fits], kind="stable")]:
-            name = self._index.pictures[row]
-            if name != caption.image_id:
+        nearest = rows[fits][np.argsort(-cosines[fits], kind="stable")]
+        names = dict.fromkeys(self._index.pictures[row] for row in nearest)
+        names.pop(caption.image_id, None)
+        for name in islice(names, TRIES):
+            with suppress(BadPicture):
                 return Edit(self._picture(name, image.width), name)
         return Edit(None, fault=NONE)
 

@@ -1,8 +1,9 @@
 """Where captions and pictures come from: the embedded world, or photographs in any of the usual forms."""
 
+from slipform_core.mistakes import BadPicture
+
 from .errors import SourceError
 from .grouping import whole_pictures
-from .photographs import BadPicture
 from .photos import KINDS, PhotoSource, photos
 from .world import WorldSource, picture, write_photos
 

@@ -13,14 +13,13 @@ from typing import Any
 import numpy as np
 from PIL import Image, ImageOps
 
+from slipform_core.mistakes import BadPicture
+
 SHORTEST = 32  # pixels; a smaller picture shows nothing to edit: our choice
 LARGEST = 500_000_000  # pixels that are decoded; JPEGs are decoded smaller, so that most are never this large
 STRIP = 4  # what of a longer strip is not in the middle is cut before it is scaled
+INSIDE = re.compile(r"(?P<file>.*)#((?P<offset>\d+)\+(?P<size>\d+)|(?P<column>.*)@(?P<row>\d+))", re.DOTALL)
 DEEP = ("I;16", "I;16L", "I;16B", "I;16N", "I")
-
-
-class BadPicture(ValueError):
-    """A picture that cannot be used; the message is the reason that is counted."""
 
 
 def read(place: str, side: int) -> Image.Image:
@@ -65,18 +64,22 @@ def _middle(picture: Image.Image, width: int, height: int) -> Image.Image:
     return picture.crop((left, top, left + width, top + height))
 
 
+def exists(place: str) -> bool:
+    """Whether the file at a place, or the one that it is in, is there."""
+    inside = INSIDE.fullmatch(place)
+    return Path(inside["file"] if inside else place).exists()
+
+
 def _bytes(place: str) -> bytes:
-    path, mark, span = place.rpartition("#")
+    inside = INSIDE.fullmatch(place)
     try:
-        if mark and re.fullmatch(r"\d+\+\d+", span):
-            offset, size = map(int, span.split("+"))
-            with Path(path).open("rb") as stream:
-                stream.seek(offset)
-                return stream.read(size)
-        if mark and re.fullmatch(r".*@\d+", span):
-            column, _, row = span.rpartition("@")
-            return _cell(path, column, int(row))
-        return Path(place).read_bytes()
+        if not inside:
+            return Path(place).read_bytes()
+        if inside["column"] is not None:
+            return _cell(inside["file"], inside["column"], int(inside["row"]))
+        with Path(inside["file"]).open("rb") as stream:
+            stream.seek(int(inside["offset"]))
+            return stream.read(int(inside["size"]))
     except (OSError, ValueError):
         raise BadPicture("missing picture") from None
 

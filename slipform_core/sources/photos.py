@@ -1,5 +1,6 @@
 """Photographs with captions, wherever they come from, as one source."""
 
+import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from functools import partial
@@ -57,6 +58,10 @@ class PhotoSource:
         """All captions of a picture."""
         return self._catalogue.of_picture(image_id)
 
+    def has(self, image_id: str) -> bool:
+        """Whether the file of a picture is there; what is in it is seen when it is read."""
+        return photographs.exists(self._catalogue.place(image_id))
+
     def picture(self, image_id: str, side: int) -> Image.Image:
         """The picture as a square of `side` pixels, see `photographs.read`; raises BadPicture."""
         return photographs.read(self._catalogue.place(image_id), side)
@@ -93,7 +98,8 @@ def photos(
     if split:
         raise SourceError(f"{path} is read as {kind!r}, which has no splits: leave out {split!r}")
     if kind == "coco":
-        return PhotoSource(annotations.coco(path, root), annotations.LEAK if "val" in path.name else "")
+        leak = annotations.LEAK if re.search("val20(14|17)", path.name) else ""
+        return PhotoSource(annotations.coco(path, root), leak)
     reads: dict[str, Callable[[], Iterator[Row]]] = {
         "table": partial(tables.table, path, root, picture_column, caption_column),
         "folder": partial(folders.folder, path),

@@ -48,8 +48,11 @@ def table(path: Path, images: Path, picture: str = "", caption: str = "") -> Ite
 
 def _rows(path: Path, images: Path, cell: str, picture: Any, said: Any) -> Iterator[Row]:
     texts = said if isinstance(said, (list, tuple)) else [said]
-    inside = isinstance(picture, Mapping)
-    name = (picture.get("path") or f"{path.name}:{cell}") if inside else picture
+    # In Parquet the bytes are in the row, and several rows may give them one name, such as "image.png".
+    inside = isinstance(picture, Mapping) and path.suffix.lower() == ".parquet"
+    name = f"{path.name}:{cell}" if inside else picture
+    if isinstance(name, Mapping):
+        name = name.get("path")
     if not isinstance(name, str) or not name.strip():
         yield Row("", "", "", fault=NO_PICTURE)
         return
