@@ -30,7 +30,7 @@ figures.theme()
 run = "build/runs/mini"
 source = ""
 pictures = 120
-settings = "choose=hc"
+choose = "hc"
 plants = "results/plant"
 
 # %% [markdown]
@@ -56,7 +56,7 @@ print(read)
 # (`--dry-run`) says what would be done.
 
 # %%
-recipe = load_recipe("photo", settings)
+recipe = load_recipe("photo", f"choose={choose}")
 made = planting.Planting(recipe, read, folder / recipe.choose)
 print(planting.outlook(made))
 
