@@ -72,7 +72,8 @@ class PictureStage:
 
     def _shard(self, out: Path, index: int, path: Path, bar: Any) -> None:
         name, source = shards.shard_name(index), self.source(digest(path))
-        if shards.stands(out, name, source):
+        lost = part_path(out, index, DROPPED)
+        if shards.stands(out, name, source) and lost.is_file():
             bar.update(head(path).get("captions", 0))
             return
         part, dropped = read_part(path), []
@@ -86,7 +87,7 @@ class PictureStage:
             rejected=lambda: part.reasons + Counter(rejection.reason for rejection in dropped),
             quality=self.quality,
         )
-        write_dropped(part_path(out, index, DROPPED), dropped)
+        write_dropped(lost, dropped)
         shards.enter(out, made)
 
     def samples(self, kept: Iterable[Row], dropped: list[Rejection]) -> Iterator[shards.Sample]:
