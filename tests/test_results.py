@@ -69,7 +69,7 @@ def test_a_write_that_dies_leaves_the_old_text(tmp_path: Path, monkeypatch: pyte
     path = tmp_path / "deep" / "words.json"
     results.write_text(path, "old")
 
-    def half(self: Path, text: str) -> None:
+    def half(self: Path, text: str, encoding: str) -> None:
         with self.open("w") as stream:
             stream.write(text[:1])
         raise OSError("the disk is full")
