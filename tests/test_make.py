@@ -24,8 +24,8 @@ TOUCHED = (
 )
 
 SLIPFORM = """#!/bin/sh
-printf '%s|' "$@" >> log
-printf 'threads=%s\\n' "$OMP_NUM_THREADS" >> log
+line="$(printf '%s|' "$@")threads=$OMP_NUM_THREADS"
+printf '%s\\n' "$line" >> log  # at once: stubs that run side by side share the log
 [ "$1" = run ] && [ -e hang ] && sleep 60
 [ "$1" = run ] && exit 0
 [ "$1" = reference ] && exit 0
@@ -33,8 +33,8 @@ case "$2" in *$(cat broken 2>/dev/null || echo none)*) exit 2;; esac
 mkdir -p "$(dirname "$4")" && sleep "${NAP:-0}" && echo made > "$4" && echo "end" >> log
 """
 JUPYTER_BOOK = """#!/bin/sh
-printf '%s|' "$@" >> log
-printf 'run=%s again=%s\\n' "$SLIPFORM_RUN" "$SLIPFORM_AGAIN" >> log
+line="$(printf '%s|' "$@")run=$SLIPFORM_RUN again=$SLIPFORM_AGAIN"
+printf '%s\\n' "$line" >> log
 mkdir -p "$4/_build/html" && ls "$2/notebooks" > "$4/_build/html/index.html"
 """
 QUIET = "#!/bin/sh\necho setup >> log\n"
