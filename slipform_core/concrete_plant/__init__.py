@@ -3,16 +3,12 @@
 keywords -> target word by concreteness -> rewritten caption -> audit -> edited picture -> shard.
 """
 
-from .guard import LIMIT
 from .parts import Rejection, rejections
 from .pictures import PictureStage
 from .plant import ConcretePlant, PlantReport, report
-from .texts import NOTHING, REPEATED, SWAP, TextStage
+from .texts import SWAP, TextStage
 
 __all__ = [
-    "LIMIT",
-    "NOTHING",
-    "REPEATED",
     "SWAP",
     "ConcretePlant",
     "PictureStage",

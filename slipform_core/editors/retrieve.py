@@ -5,7 +5,6 @@ everything else differs too.
 """
 
 import hashlib
-import re
 from array import array
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
@@ -20,7 +19,7 @@ from PIL import Image
 
 from slipform_core import progress
 from slipform_core.audit import ARTICLES
-from slipform_core.changes import WORD
+from slipform_core.changes import words
 from slipform_core.editors.protocol import Edit
 from slipform_core.files import whole
 from slipform_core.mistakes import BadPicture
@@ -48,7 +47,7 @@ class CaptionIndex:
             self.pictures.append(caption.image_id)
             self._of_caption[hash((caption.image_id, caption.text))] = row
             texts.append(caption.text)
-            for word in words(caption.text):
+            for word in set(words(caption.text)):
                 self._rows.setdefault(word, array("I")).append(row)
         self.version = digest.hexdigest()[:8]
         path = folder / f"captions-{self.version}.npy"
@@ -113,8 +112,8 @@ class RetrieveEditor:
         negative: str,
         wanted: NDArray[np.float32],
     ) -> Edit:
-        said = words(negative)
-        rows = self._index.with_words(said - words(caption.text) or said - ARTICLES)
+        said = set(words(negative))
+        rows = self._index.with_words(said.difference(words(caption.text)) or said - ARTICLES)
         vectors = self._index.vectors[rows].astype(np.float32)
         cosines = vectors @ wanted
         fits = (cosines >= FITS) & (cosines > vectors @ self._index.vector(caption))
@@ -125,11 +124,6 @@ class RetrieveEditor:
             with suppress(BadPicture):
                 return Edit(self._picture(name, image.width), name)
         return Edit(None, fault=NONE)
-
-
-def words(text: str) -> set[str]:
-    """The words of a caption in lower case."""
-    return set(re.findall(WORD, text.lower()))
 
 
 def _encode(texts: Sequence[str], encoder: SentenceEncoder, path: Path) -> None:

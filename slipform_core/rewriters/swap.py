@@ -1,9 +1,8 @@
 """Two words of a caption exchanged."""
 
-import re
 from collections.abc import Sequence
 
-from slipform_core.changes import WORD
+from slipform_core.changes import words
 from slipform_core.emoji_world import mend_articles
 from slipform_core.records import Caption, Keyword
 
@@ -19,16 +18,12 @@ class SwapWords:
     version = "swap@1"
 
     def rewrite(self, captions: Sequence[Caption], keywords: Sequence[Keyword], *, seed: int) -> list[str]:
-        return [self._one(*pair) for pair in zip(captions, keywords, strict=True)]
-
-    def _one(self, caption: Caption, keyword: Keyword) -> str:
-        first, between, second = parts(keyword)
-        swapped = f"{second}{between}{first}"
-        return mend_articles(caption.text[: keyword.start] + swapped + caption.text[keyword.end :])
+        pairs = zip(captions, keywords, strict=True)
+        return [mend_articles(exchanged(caption.text, keyword)) for caption, keyword in pairs]
 
     def fault(self, caption: Caption, negative: str) -> str | None:
         """ "still true" where what joins the two says nothing of their order, else None."""
-        before, after = (re.findall(WORD, text.lower()) for text in (caption.text, negative))
+        before, after = words(caption.text), words(negative)
         changed = [row for row, pair in enumerate(zip(before, after, strict=False)) if pair[0] != pair[1]]
         if len(changed) < 2:
             return None
@@ -36,7 +31,8 @@ class SwapWords:
         return TRUE if SYMMETRIC.issuperset(set(between) - DETERMINERS) else None
 
 
-def parts(keyword: Keyword) -> tuple[str, str, str]:
-    """The two words of a keyword of `choose_swap`, and what is between them."""
+def exchanged(caption: str, keyword: Keyword) -> str:
+    """A caption with the two words of a keyword of `choose_swap` exchanged, articles as they were."""
     first, second = keyword.lemma.split("|")
-    return first, keyword.text[len(first) : len(keyword.text) - len(second)], second
+    between = keyword.text[len(first) : len(keyword.text) - len(second)]
+    return caption[: keyword.start] + second + between + first + caption[keyword.end :]

@@ -5,6 +5,8 @@ from pathlib import Path
 
 import torch
 
+from slipform_core import hub
+
 BATCH = 32
 
 
@@ -16,8 +18,9 @@ class Fluency:
         from transformers import AutoModelForCausalLM, AutoTokenizer
 
         self.version = Path(model).name
-        self._tokenizer = AutoTokenizer.from_pretrained(model)
-        self._model = AutoModelForCausalLM.from_pretrained(model).to(device).eval()
+        with hub.loading(model):
+            self._tokenizer = AutoTokenizer.from_pretrained(model)
+            self._model = AutoModelForCausalLM.from_pretrained(model, use_safetensors=True).to(device).eval()
         if self._tokenizer.pad_token is None:
             self._tokenizer.pad_token = self._tokenizer.eos_token
 

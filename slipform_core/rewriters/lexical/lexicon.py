@@ -1,7 +1,6 @@
 """What a source's own captions say about words: their forms, their neighbours, what stands for what."""
 
 import hashlib
-import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cached_property, partial
@@ -11,7 +10,7 @@ from math import log
 from more_itertools import chunked
 
 from slipform_core import progress
-from slipform_core.changes import WORD
+from slipform_core.changes import words
 from slipform_core.concreteness import Norms, extract_keywords_batch
 from slipform_core.records import Caption, Keyword
 from slipform_core.rewriters.lexical.forms import form_of, inflected, part_of
@@ -28,7 +27,7 @@ START, END = "<s>", "</s>"
 
 def words_of(text: str) -> list[str]:
     """The words of a caption in lower case, "an" as "a"."""
-    return ["a" if word == "an" else word for word in re.findall(WORD, text.lower())]
+    return ["a" if word == "an" else word for word in words(text)]
 
 
 class Counts:

@@ -1,14 +1,13 @@
 """Why a rewriting is no hard negative, as far as its words and a sentence encoder can tell."""
 
-import re
 from collections.abc import Sequence
 from typing import Protocol
 
 import numpy as np
 
-from slipform_core.changes import WORD
+from slipform_core.changes import words
 from slipform_core.records import Keyword
-from slipform_core.rewriters.swap import SYMMETRIC
+from slipform_core.rewriters.swap import SYMMETRIC, exchanged
 
 from .changes import Change, between, change, lemmas, swapped_words
 from .language import another_language
@@ -60,20 +59,16 @@ def faults(
     if rows:
         features = np.asarray(encoder.encode(texts)).reshape(len(rows), 2, 2, -1)
         cosines = np.vecdot(features[:, :, 0], features[:, :, 1])
-        for row, (words, whole) in zip(rows, cosines, strict=True):
-            found[row] = "synonym" if words > synonym else "paraphrase" if whole > paraphrase else None
+        for row, (by_words, whole) in zip(rows, cosines, strict=True):
+            found[row] = "synonym" if by_words > synonym else "paraphrase" if whole > paraphrase else None
     return found
 
 
 def no_exchange(caption: str, keyword: Keyword, negative: str) -> str | None:
     """The fault of a rewriting that was to exchange two words and did not, articles and number aside."""
-    words = swapped_words(keyword)
-    if words is None:
+    if swapped_words(keyword) is None:
         return None
-    first, second = words
-    middle = keyword.text[len(first) : len(keyword.text) - len(second)]
-    wanted = caption[: keyword.start] + second + middle + first + caption[keyword.end :]
-    made = change(wanted, negative)
+    made = change(exchanged(caption, keyword), negative)
     return None if lemmas(made.old) == lemmas(made.new) else NO_EXCHANGE
 
 
@@ -85,7 +80,7 @@ def _by_words(caption: str, made: Change) -> str | None:
         return "no other word"
     if not made.tidy:
         return UNTIDY
-    said = set(re.findall(WORD, caption.lower()))
+    said = set(words(caption))
     if any(another_language(word, caption) for word in set(new) - said):
         return "another language"
     was, now = lemmas(old), lemmas(new)

@@ -1,18 +1,16 @@
 """What answers conversations: the interface, its settings, and the two engines behind it."""
 
-import re
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib import metadata
 from pathlib import Path
 from typing import Any, Protocol
 
+from slipform_core import hub
+
 from .prompt import Message
 
 ENGINES = ("transformers", "vllm")
-_HUB_NAME = re.compile(r"[\w-][\w.-]*(/[\w.-]+)?")
-_ADVICE = "give a folder as save_pretrained writes it, or a name on the hub"
 
 
 class Engine(Protocol):
@@ -53,16 +51,13 @@ class Settings:
             )
         if self.tokens < 1 or self.batch < 1:
             raise ValueError(f"tokens {self.tokens}, batch {self.batch}: at least 1")
-        if not self.is_folder and not _HUB_NAME.fullmatch(self.model):
-            raise FileNotFoundError(f"there is no folder {self.model!r}: {_ADVICE}")
         if self.is_folder and not (Path(self.model) / "config.json").is_file():
-            raise FileNotFoundError(f"{self.model!r} has no config.json: {_ADVICE}")
-        if self.is_folder and self.revision:
-            raise ValueError(f"{self.model!r} is a folder, which has no revision {self.revision!r}")
+            raise FileNotFoundError(f"{self.model!r} has no config.json: {hub.ADVICE}")
+        hub.check(self.model, self.revision)
 
     @property
     def is_folder(self) -> bool:
-        return Path(self.model).is_dir()
+        return hub.is_folder(self.model)
 
     @property
     def decides(self) -> tuple[Any, ...]:
@@ -91,15 +86,3 @@ def start(settings: Settings) -> Engine:
     from .transformers_engine import TransformersEngine
 
     return TransformersEngine(settings)
-
-
-@contextmanager
-def loading(settings: Settings) -> Iterator[None]:
-    """Makes a model that cannot be loaded one line that names it."""
-    try:
-        yield
-    except (OSError, ValueError) as error:
-        fetch = "" if settings.is_folder else f"; `hf download {settings.model}` fetches it from a network"
-        reason = next(iter(str(error).strip().splitlines()), type(error).__name__)
-        message = f"cannot load the model {settings.model!r}: {_ADVICE}{fetch} ({reason})"
-        raise FileNotFoundError(message) from error

@@ -3,14 +3,13 @@
 import json
 from collections.abc import Sequence
 from functools import lru_cache
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import torch
 
-from slipform_core import progress
+from slipform_core import hub, progress
 
-from .engines import Settings, loading
+from .engines import Settings
 from .prompt import Message
 from .sampling import GumbelNoise
 
@@ -28,7 +27,7 @@ class TransformersEngine:
     def __init__(self, settings: Settings):
         self.settings = settings
         options = json.dumps(dict(settings.options), sort_keys=True)
-        with loading(settings):
+        with hub.loading(settings.model):
             self.model, self.tokenizer = _load(
                 settings.model, settings.revision, settings.device, settings.dtype, options
             )
@@ -96,7 +95,7 @@ def _load(
     import slipform_core.torchvision_import  # noqa: F401, I001, before transformers
     from transformers import AutoModelForCausalLM, AutoTokenizer, GenerationConfig
 
-    given = {"local_files_only": Path(model).is_dir(), "revision": revision or "main"}
+    given = {"local_files_only": hub.is_folder(model), "revision": revision or "main"}
     tokenizer = AutoTokenizer.from_pretrained(model, padding_side="left", **given)
     if not tokenizer.chat_template:
         raise ValueError("it has no chat template: take a model that was trained to chat")

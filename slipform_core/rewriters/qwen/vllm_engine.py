@@ -6,7 +6,9 @@ from collections.abc import Sequence
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
-from .engines import Settings, loading
+from slipform_core import hub
+
+from .engines import Settings
 from .prompt import Message
 
 if TYPE_CHECKING:
@@ -20,7 +22,7 @@ class VllmEngine:
 
     def __init__(self, settings: Settings):
         self.settings = settings
-        with loading(settings):
+        with hub.loading(settings.model):
             options = json.dumps({"max_model_len": CONTEXT, **settings.options}, sort_keys=True)
             self._llm = _load(settings.model, settings.revision, settings.dtype, options)
 
