@@ -114,13 +114,6 @@ def intact(folder: Path, shard: Shard) -> bool:
     return path.is_file() and path.stat().st_size == shard.size and _sha256(path) == shard.sha256
 
 
-def stands(folder: Path, name: str, source: str) -> bool:
-    """Whether a shard of that name was made from this source and is whole."""
-    of_name = (shard for shard in read_manifest(folder) if shard.name == name)
-    shard = next(of_name, None)
-    return shard is not None and shard.source == source and intact(folder, shard)
-
-
 def enter(folder: Path, made: Shard) -> None:
     """Put a shard into the manifest, in place of an older one of its name."""
     _change(folder, lambda lines: lines.update({made.name: made}))

@@ -74,7 +74,7 @@ def stands(path: Path, source: str) -> bool:
 
 
 def head(path: Path) -> dict:
-    """The first line of a part: the source that it was made from, and how many captions it has."""
+    """The first line of a part: what it was made from, its captions, and its rejections by reason."""
     with path.open(encoding="utf-8") as lines:
         return json.loads(next(lines, "{}"))
 
@@ -82,7 +82,7 @@ def head(path: Path) -> dict:
 def write_part(path: Path, part: Part, source: str) -> None:
     rows = [{"caption": asdict(caption), "negative": record.to_json()} for caption, record in part.kept]
     rows += map(asdict, part.rejected)
-    _write(path, [{"source": source, "captions": part.captions}, *rows])
+    _write(path, [{"source": source, "captions": part.captions, "rejected": dict(part.reasons)}, *rows])
 
 
 def read_part(path: Path) -> Part:

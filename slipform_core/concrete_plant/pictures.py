@@ -58,11 +58,14 @@ class PictureStage:
         """Make the shards of this process's share of the parts of a folder; those that stand are kept."""
         paths = part_paths(out)
         mine = {index: path for index, path in paths.items() if share.has(index)}
-        total = sum(head(path).get("captions", 0) for path in mine.values())
+        total = sum(head(path)["captions"] for path in mine.values())
+        before = {shard.name: shard for shard in shards.read_manifest(out)}
+        rejected: Counter[str] = Counter()
         with progress.bar(desc="pictures", unit="caption", total=total) as bar:
             for index, path in mine.items():
-                self._shard(out, index, path, bar)
-                bar.set_postfix(shards.rejections(shards.read_manifest(out)).most_common(3), refresh=False)
+                old = before.get(shards.shard_name(index))
+                rejected += Counter(self._shard(out, index, path, old, bar).rejected)
+                bar.set_postfix(rejected.most_common(3), refresh=False)
         # Read again, since others that share the run may have written parts meanwhile.
         standing = part_paths(out)
         for index, path in part_paths(out, DROPPED).items():
@@ -70,17 +73,16 @@ class PictureStage:
                 path.unlink(missing_ok=True)
         shards.forget(out, {shards.shard_name(index) for index in standing})
 
-    def _shard(self, out: Path, index: int, path: Path, bar: Any) -> None:
-        name, source = shards.shard_name(index), self.source(digest(path))
-        lost = part_path(out, index, DROPPED)
-        if shards.stands(out, name, source) and lost.is_file():
-            bar.update(head(path).get("captions", 0))
-            return
+    def _shard(self, out: Path, index: int, path: Path, old: shards.Shard | None, bar: Any) -> shards.Shard:
+        source, lost = self.source(digest(path)), part_path(out, index, DROPPED)
+        if old and old.source == source and lost.is_file() and shards.intact(out, old):
+            bar.update(old.captions)
+            return old
         part, dropped = read_part(path), []
         bar.update(len(part.rejected))
         made = shards.write_shard(
             out,
-            name,
+            shards.shard_name(index),
             self.samples(_ticking(part.kept, bar), dropped),
             source=source,
             captions=part.captions,
@@ -89,6 +91,7 @@ class PictureStage:
         )
         write_dropped(lost, dropped)
         shards.enter(out, made)
+        return made
 
     def samples(self, kept: Iterable[Row], dropped: list[Rejection]) -> Iterator[shards.Sample]:
         """The samples of these records in their order; what is dropped is added to `dropped`."""

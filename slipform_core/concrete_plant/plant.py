@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 
 from slipform_core import shards, sources
-from slipform_core.concrete_plant.parts import WHOLE, Share, part_paths, read_part
+from slipform_core.concrete_plant.parts import WHOLE, Share, head, part_paths
 from slipform_core.concrete_plant.pictures import PictureStage
 from slipform_core.concrete_plant.texts import TextStage
 from slipform_core.concreteness import Norms
@@ -73,7 +73,7 @@ def report(out: Path) -> PlantReport:
         return PlantReport(sum(shard.records for shard in made), shards.rejections(made), out)
     kept, rejected = 0, Counter()
     for path in part_paths(out).values():
-        part = read_part(path)
-        kept += len(part.kept)
-        rejected += part.reasons
+        part = head(path)
+        rejected += Counter(part["rejected"])
+        kept += part["captions"] - sum(part["rejected"].values())
     return PlantReport(kept, rejected, out)

@@ -14,9 +14,9 @@ from slipform_core.concrete_plant.parts import (
     Part,
     Rejection,
     Share,
+    head,
     part_path,
     part_paths,
-    read_part,
     stands,
     write_part,
 )
@@ -80,7 +80,7 @@ class TextStage:
     def _write(self, path: Path, captions: Sequence[Caption]) -> Counter[str]:
         source = self.source(captions)
         if stands(path, source):
-            return read_part(path).reasons
+            return Counter(head(path)["rejected"])
         part = self.part(captions)
         write_part(path, part, source)
         return part.reasons

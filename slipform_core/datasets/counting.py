@@ -10,22 +10,25 @@ from typing import Any
 
 from slipform_core.datasets.errors import DataError
 from slipform_core.datasets.kinds import Found
+from slipform_core.datasets.layout import (
+    FLICKR8K_CAPTIONS,
+    FLICKR8K_SPLITS,
+    FLICKR_PICTURES,
+    TRAIN,
+    json_items,
+)
 
 INSIDE = (".", "annotations", "data")
 NEAR = (*INSIDE, "../annotations", "../coco-captions/annotations")
-FLICKR = ("images", "Images", "Flicker8k_Dataset", "flickr30k-images", "flickr30k_images", ".")
 IMAGENET = ("val", "ILSVRC/Data/CLS-LOC/val", ".")
-FLICKR8K_CAPTIONS = ("captions.txt", "Flickr8k.token.txt")
-FLICKR8K_SPLITS = {"train": "trainImages", "dev": "devImages", "test": "testImages"}
 PICTURES = (".jpg", ".jpeg", ".png")
-TRAIN = ("train", "restval")
 
 
 def coco_captions(folder: Path, name: str) -> dict[str, Found]:
     """Pictures and captions of a captions file of COCO."""
     path = place(folder, name)
     prefixes = {"pictures": "images.item", "captions": "annotations.item"}
-    return {what: Found(sum(1 for _ in _items(path, prefix))) for what, prefix in prefixes.items()}
+    return {what: Found(sum(1 for _ in json_items(path, prefix))) for what, prefix in prefixes.items()}
 
 
 def coco_pictures(folder: Path, name: str) -> dict[str, Found]:
@@ -36,13 +39,15 @@ def coco_pictures(folder: Path, name: str) -> dict[str, Found]:
     except DataError:
         count = sum(picture.lower().endswith(PICTURES) for picture in present)
         return {"pictures": Found(count, f"names not compared: no captions_{name}.json near")}
-    return {"pictures": _compared((image["file_name"] for image in _items(captions, "images.item")), present)}
+    return {
+        "pictures": _compared((image["file_name"] for image in json_items(captions, "images.item")), present)
+    }
 
 
 def karpathy(folder: Path, name: str) -> dict[str, Found]:
     """Pictures and captions of each split of Karpathy's file; what trains is "train" and "restval"."""
     pictures, captions = Counter(), Counter()
-    for image in _items(place(folder, name), "images.item"):
+    for image in json_items(place(folder, name), "images.item"):
         splits = ["all", image["split"]] + ["train + restval"] * (image["split"] in TRAIN)
         pictures.update(splits)
         captions.update(dict.fromkeys(splits, len(image["sentences"])))
@@ -69,7 +74,8 @@ def flickr8k_splits(folder: Path, name: str) -> dict[str, Found]:
     """Pictures of the official lists; names without captions, such as a bogus first line, are no pictures."""
     captioned = _captioned(folder)
     counted = {}
-    for split, file in FLICKR8K_SPLITS.items():
+    for file in FLICKR8K_SPLITS.values():
+        split = file.removesuffix("Images")
         listed = set(place(folder, f"Flickr_8k.{file}.txt").read_text().split())
         others = len(listed - captioned.keys())
         detail = f"{others} more listed without captions" if others else ""
@@ -78,13 +84,13 @@ def flickr8k_splits(folder: Path, name: str) -> dict[str, Found]:
 
 
 def flickr8k_pictures(folder: Path, name: str) -> dict[str, Found]:
-    return {"pictures": _compared(sorted(_captioned(folder)), _present(_first(folder, FLICKR)))}
+    return {"pictures": _compared(sorted(_captioned(folder)), _present(_first(folder, FLICKR_PICTURES)))}
 
 
 def flickr30k_pictures(folder: Path, name: str) -> dict[str, Found]:
     splits = place(folder, "dataset_flickr30k.json")
-    names = (image["filename"] for image in _items(splits, "images.item"))
-    return {"pictures": _compared(names, _present(_first(folder, FLICKR)))}
+    names = (image["filename"] for image in json_items(splits, "images.item"))
+    return {"pictures": _compared(names, _present(_first(folder, FLICKR_PICTURES)))}
 
 
 def imagenet_pictures(folder: Path, name: str) -> dict[str, Found]:
@@ -122,13 +128,6 @@ def place(folder: Path, name: str, folders: Sequence[str] = INSIDE) -> Path:
 
 def _first(folder: Path, names: Sequence[str]) -> Path:
     return next(folder / name for name in names if (folder / name).is_dir())
-
-
-def _items(path: Path, prefix: str) -> Iterator[dict[str, Any]]:
-    import ijson
-
-    with path.open("rb") as stream:
-        yield from ijson.items(stream, prefix, use_float=True)
 
 
 def _whole(folder: Path, name: str, fields: Sequence[str]) -> dict[str, Found]:

@@ -7,10 +7,13 @@ found.
 """
 
 import difflib
+from collections.abc import Callable, Mapping
+from pathlib import Path
 
 from slipform_core.datasets import counting
 from slipform_core.datasets.errors import DataError
-from slipform_core.datasets.kinds import Dataset, File, Subject
+from slipform_core.datasets.kinds import Dataset, File, Found, Subject
+from slipform_core.datasets.layout import KARPATHY_LEAK, LEAK
 
 COCO = "http://images.cocodataset.org"
 KARPATHY = "https://cs.stanford.edu/people/karpathy/deepimagesent/caption_datasets.zip"
@@ -21,14 +24,6 @@ SUGARCREPE = (
 SUGARCREPE_PP = "https://huggingface.co/datasets/Aman-J/SugarCrepe_pp/resolve/dea2a1b6f9e1069c609f676aa55ec61e9b65fb61/data"
 
 PHOTOGRAPHS = "the pictures belong to Flickr users, each under a licence of its own: https://cocodataset.org/#termsofuse"
-LEAK = (
-    "Karpathy's train (with restval) holds pictures of val2014, among which are the pictures of val2017 that "
-    "SugarCrepe tests on: a model trained on it has seen the test; train2014 alone does not leak"
-)
-LEAK_2014 = (
-    "val2014 holds val2017, on whose pictures SugarCrepe tests: a model trained on it has seen the test; "
-    "train2014 alone does not leak"
-)
 TESTED = "the pictures are COCO's: `slipform data fetch coco-val2017`"
 
 FLICKR30K = Subject(
@@ -36,6 +31,22 @@ FLICKR30K = Subject(
     counting.karpathy,
     {"all pictures": 31_014, "train pictures": 29_000, "test pictures": 1_000, "test captions": 5_000},
 )
+
+
+ADDED = {"add_obj": 2_062, "add_att": 692}
+REPLACED_AND_SWAPPED = {
+    "replace_obj": 1_652,
+    "replace_att": 788,
+    "replace_rel": 1_406,
+    "swap_obj": 245,
+    "swap_att": 666,
+}
+
+
+def _items(
+    count: Callable[[Path, str], Mapping[str, Found]], expected: Mapping[str, int]
+) -> tuple[Subject, ...]:
+    return tuple(Subject(f"{kind}.json", count, {"items": items}) for kind, items in expected.items())
 
 
 def _captions(year: str, pictures: int, captions: int) -> Subject:
@@ -89,7 +100,7 @@ DATASETS: dict[str, Dataset] = {
         40_504,
         "fe9be816052049c34717e077d9e34aa60814a55679f804cd043e3cbee3b9fde0",
         6_645_013_297,
-        LEAK_2014,
+        LEAK,
     ),
     "coco-val2017": _photographs(
         "val2017",
@@ -127,7 +138,7 @@ DATASETS: dict[str, Dataset] = {
                 {"train pictures": 6_000, "val pictures": 1_000, "test pictures": 1_000},
             ),
         ),
-        notes=(LEAK,),
+        notes=(KARPATHY_LEAK,),
     ),
     "flickr8k": Dataset(
         title="Flickr8k: pictures, five captions each, splits",
@@ -166,18 +177,7 @@ DATASETS: dict[str, Dataset] = {
                 154_665,
             ),
         ),
-        subjects=tuple(
-            Subject(f"{kind}.json", counting.foils, {"items": count})
-            for kind, count in {
-                "add_obj": 2_062,
-                "add_att": 692,
-                "replace_obj": 1_652,
-                "replace_att": 788,
-                "replace_rel": 1_406,
-                "swap_obj": 245,
-                "swap_att": 666,
-            }.items()
-        ),
+        subjects=_items(counting.foils, ADDED | REPLACED_AND_SWAPPED),
         notes=(TESTED,),
     ),
     "sugarcrepe-pp": Dataset(
@@ -193,16 +193,7 @@ DATASETS: dict[str, Dataset] = {
                 ("swap_att", "450d0fd9fcad3e6f44950dc634e7f901ab1c6d9c60a569ade5ae8ffb3d203ad8", 198_206),
             )
         ),
-        subjects=tuple(
-            Subject(f"{kind}.json", counting.paraphrases, {"items": count})
-            for kind, count in {
-                "replace_obj": 1_652,
-                "replace_att": 788,
-                "replace_rel": 1_406,
-                "swap_obj": 245,
-                "swap_att": 666,
-            }.items()
-        ),
+        subjects=_items(counting.paraphrases, REPLACED_AND_SWAPPED),
         notes=(TESTED,),
     ),
     "winoground": Dataset(

@@ -5,17 +5,14 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from slipform_core.datasets.layout import TRAIN, json_items
 from slipform_core.sources.catalogue import Row
 from slipform_core.sources.errors import SourceError
 
-LEAK = (
-    "these pictures include some of COCO's val2014, and so of val2017, where SugarCrepe has its pictures. "
-    "A model trained on them has seen the test; train2014 alone does not leak"
-)
 # What `split` may say: Karpathy's training split is "train" and "restval", train2014 the folder of a picture.
 KARPATHY = {
     "train2014": lambda image: image.get("filepath") == "train2014",
-    "train": lambda image: image.get("split") in ("train", "restval"),
+    "train": lambda image: image.get("split") in TRAIN,
     "val": lambda image: image.get("split") == "val",
     "test": lambda image: image.get("split") == "test",
 }
@@ -59,12 +56,11 @@ def items(path: Path, prefix: str) -> Iterator[dict[str, Any]]:
 
     count = 0
     try:
-        with path.open("rb") as stream:
-            for item in ijson.items(stream, prefix, use_float=True):
-                if not isinstance(item, dict):
-                    raise SourceError(f"{path}: {prefix!r} holds {item!r}, expected objects")
-                count += 1
-                yield item
+        for item in json_items(path, prefix):
+            if not isinstance(item, dict):
+                raise SourceError(f"{path}: {prefix!r} holds {item!r}, expected objects")
+            count += 1
+            yield item
     except (ijson.JSONError, UnicodeDecodeError) as error:
         why = str(error).splitlines()[0]
         raise SourceError(f"{path} is no JSON after {count} entries of {prefix!r}: {why}") from None

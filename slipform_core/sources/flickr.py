@@ -4,14 +4,13 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
+from slipform_core.datasets.layout import FLICKR8K_CAPTIONS, FLICKR8K_SPLITS, FLICKR_PICTURES
 from slipform_core.sources.annotations import captioned
 from slipform_core.sources.catalogue import Row
 from slipform_core.sources.errors import SourceError
 from slipform_core.sources.tables import separated
 
-CAPTIONS = ("captions.txt", "Flickr8k.token.txt", "results_20130124.token", "results.csv")
-FOLDERS = ("images", "Images", "Flicker8k_Dataset", "flickr30k-images", "flickr30k_images", ".")
-SPLITS = {"train": "trainImages", "val": "devImages", "test": "testImages"}
+CAPTIONS = (*FLICKR8K_CAPTIONS, "results_20130124.token", "results.csv")
 
 
 def flickr(folder: Path, split: str) -> Iterator[Row]:
@@ -21,7 +20,7 @@ def flickr(folder: Path, split: str) -> Iterator[Row]:
     results.csv (name| number| caption).
     """
     path = first(folder, CAPTIONS)
-    images = first(folder, FOLDERS)
+    images = first(folder, FLICKR_PICTURES)
     wanted = None if split == "all" else _listed(folder, split)
     for name, text in _lines(path):
         if wanted is None or name in wanted:
@@ -37,7 +36,7 @@ def first(folder: Path, names: tuple[str, ...]) -> Path:
 
 
 def _listed(folder: Path, split: str) -> frozenset[str]:
-    path = first(folder, (f"Flickr_8k.{SPLITS[split]}.txt", f"{split}.txt"))
+    path = first(folder, (f"Flickr_8k.{FLICKR8K_SPLITS[split]}.txt", f"{split}.txt"))
     return frozenset(path.read_text().split())
 
 

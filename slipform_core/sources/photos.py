@@ -8,6 +8,7 @@ from pathlib import Path
 
 from PIL import Image
 
+from slipform_core.datasets.layout import FLICKR8K_SPLITS, KARPATHY_LEAK, LEAK
 from slipform_core.records import Caption
 from slipform_core.sources import annotations, flickr, folders, photographs, tables
 from slipform_core.sources.catalogue import Catalogue, Row
@@ -90,15 +91,15 @@ def photos(
     root = images or (path if path.is_dir() else path.parent)
     if kind == "karpathy":
         split = _split(split, annotations.KARPATHY, "train2014")
-        leak = annotations.LEAK if split != "train2014" and "coco" in path.name else ""
+        leak = KARPATHY_LEAK if split != "train2014" and "coco" in path.name else ""
         return PhotoSource(annotations.karpathy(path, root, split), leak)
     if kind == "flickr":
-        split = _split(split, (*flickr.SPLITS, "all"), "train")
+        split = _split(split, (*FLICKR8K_SPLITS, "all"), "train")
         return PhotoSource(flickr.flickr(path, split))
     if split:
         raise SourceError(f"{path} is read as {kind!r}, which has no splits: leave out {split!r}")
     if kind == "coco":
-        leak = annotations.LEAK if re.search("val20(14|17)", path.name) else ""
+        leak = LEAK if re.search("val20(14|17)", path.name) else ""
         return PhotoSource(annotations.coco(path, root), leak)
     reads: dict[str, Callable[[], Iterator[Row]]] = {
         "table": partial(tables.table, path, root, picture_column, caption_column),
