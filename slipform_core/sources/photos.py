@@ -99,7 +99,8 @@ def photos(
     if split:
         raise SourceError(f"{path} is read as {kind!r}, which has no splits: leave out {split!r}")
     if kind == "coco":
-        leak = LEAK if re.search("val20(14|17)", path.name) else ""
+        ours = re.search("val20(14|17)", path.name)
+        leak = f"these pictures are of {ours[0]}, and {LEAK}" if ours else ""
         return PhotoSource(annotations.coco(path, root), leak)
     reads: dict[str, Callable[[], Iterator[Row]]] = {
         "table": partial(tables.table, path, root, picture_column, caption_column),
