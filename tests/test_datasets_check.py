@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from slipform_core.datasets import DATASETS, Line, check
+from slipform_core.sources import photos
 
 SHARED = Path(__file__).parents[2] / "shared/data"
 
@@ -162,6 +163,43 @@ def test_flickr8k_in_both_its_forms(
     }
 
 
+ODD = {
+    "captions.txt": (
+        '\ufeffimage,caption\r\na.jpg,"A cup,\r\na.jpg,a plate"\r\n\r\na.jpg,"x"\r\nb.png,y, z\r\n',
+        [("a.jpg", "A cup, a.jpg,a plate"), ("a.jpg", "x"), ("b.png", "y, z")],
+    ),
+    "Flickr8k.token.txt": (
+        "\ufeffa.jpg#0\tA cup\na.jpg#1\tx # 1\nx.jpg.1#0\tgone\nb#1.jpg#0\ty\nnothing\n",
+        [("a.jpg", "A cup"), ("a.jpg", "x # 1"), ("b#1.jpg", "y")],
+    ),
+}
+
+
+@pytest.mark.parametrize("headed", [True, False])
+@pytest.mark.parametrize("file", ODD)
+def test_what_is_counted_of_flickr8k_is_what_is_planted(file: str, headed: bool, tmp_path: Path) -> None:
+    text, expected = ODD[file]
+    text = text if headed else text.replace("image,caption\r\n", "")
+    (tmp_path / file).write_text(text, newline="")
+    (tmp_path / "Flickr_8k.trainImages.txt").write_text("\ufeffa.jpg\n")
+    found = shown(check("flickr8k", tmp_path))
+    counts = len({name for name, _ in expected}), len(expected)
+    assert (found["captions: pictures"][0], found["captions: captions"][0]) == counts
+    planted = [(caption.image_id, caption.text) for caption in photos(tmp_path, split="all").captions()]
+    assert planted == expected
+    assert len(photos(tmp_path)) == 2
+
+
+def test_a_quote_left_open_is_why_flickr8k_is_not_counted(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("slipform_core.datasets.layout.CELL", 100)
+    (tmp_path / "captions.txt").write_text('image,caption\na.jpg,"x\n' + "b.jpg,y\n" * 50)
+    count, ok, detail = shown(check("flickr8k", tmp_path))["captions: pictures"]
+    assert (count, ok) == (None, False)
+    assert detail.startswith(f"{tmp_path}/captions.txt, line ") and detail.endswith("is a quote left open?")
+
+
 def test_flickr30ks_pictures_by_karpathys_names(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     counts = {"dataset_flickr30k.json": {"all pictures": 2}, "on disk": {"pictures": 2}}
     small("flickr30k", counts, monkeypatch)
@@ -210,6 +248,17 @@ def test_items_that_lack_a_text_do_not_count(
     items = [whole, whole | {field: " "}, {key: whole[key] for key in whole if key != field}]
     write(tmp_path / "data/swap_obj.json", items if name == "sugarcrepe-pp" else dict(enumerate(items)))
     assert shown(check(name, tmp_path)) == {"swap_obj.json: items": (1, False, "")}
+
+
+@pytest.mark.parametrize("tree", [{"0": "x"}, ["x", None, 5], {"0": ["caption"]}])
+def test_items_of_another_kind_do_not_count(tree: Any, tmp_path: Path) -> None:
+    write(tmp_path / "add_obj.json", tree)
+    (tmp_path / "add_att.json").write_text('{"0": ' + "[" * 100_000)
+    found = shown(check("sugarcrepe", tmp_path))
+    assert found["add_obj.json: items"] == (0, False, "")
+    count, ok, detail = found["add_att.json: items"]
+    assert (count, ok) == (None, False)
+    assert detail.startswith("cannot be read: RecursionError: ")
 
 
 @pytest.mark.parametrize(

@@ -128,8 +128,16 @@ def test_a_whole_download_and_a_second_one_that_asks_nothing(
     assert (folder / "one.json").read_bytes() == BYTES
 
 
+def test_a_folder_of_the_users_own_stays(one: Site, tmp_path: Path) -> None:
+    (tmp_path / "downloads").mkdir()
+    (tmp_path / "downloads/thesis.pdf").write_bytes(b"years")
+    fetch("made-up", tmp_path)
+    assert (tmp_path / "downloads/thesis.pdf").read_bytes() == b"years"
+    assert {path.name for path in tmp_path.iterdir()} == {"downloads", "one.json"}
+
+
 def begun(folder: Path) -> Path:
-    return folder / "downloads" / "one.json.partial"
+    return folder / ".slipform-downloads" / "one.json.partial"
 
 
 def broken_off(one: Site, folder: Path) -> None:

@@ -2,7 +2,10 @@
 
 import io
 import struct
+import subprocess
+import sys
 import zlib
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -12,6 +15,7 @@ from torchvision_oracle import resized
 from slipform_core.sources import BadPicture, photographs
 from slipform_core.sources.photographs import read, square
 
+ROOT = Path(__file__).parent.parent
 RAMP = np.linspace(0, 255, 96, dtype=np.uint8)[None, :, None].repeat(64, 0).repeat(3, 2)
 
 
@@ -61,6 +65,64 @@ def test_what_is_transparent_is_white(tmp_path):
     clear = Image.new("RGBA", (64, 64), (255, 0, 0, 0))
     assert (grey(save(tmp_path / "x.png", clear)) == 255).all()
     assert (grey(save(tmp_path / "y.png", clear.quantize())) == 255).all()
+
+
+FADE = np.add.outer(np.arange(70), 2 * np.arange(64)).astype(np.uint8)
+CLEAR = FADE[::-1]
+FOUR = Image.fromarray(FADE // 64)
+FOUR.putpalette([grey for value in (90, 40, 80, 120) for grey in (value, value, value)])
+CONVERTED = {
+    "I;16": (Image.fromarray(FADE.astype(np.uint16) * 257), FADE),
+    "I": (Image.fromarray(FADE.astype(np.int32) * 257), FADE),
+    "LA": (Image.fromarray(np.dstack([FADE, CLEAR])), FADE * (CLEAR / 255) + 255 - CLEAR),
+    "RGBA": (Image.fromarray(np.dstack([FADE] * 3 + [CLEAR])), FADE * (CLEAR / 255) + 255 - CLEAR),
+    "P": (FOUR, np.where(FADE < 64, 255, FADE // 64 * 40)),
+}
+
+
+@pytest.mark.parametrize("mode", CONVERTED)
+@pytest.mark.parametrize("band", [1, 64 * 7, 1 << 20])
+def test_what_is_converted_in_bands_is_whole(tmp_path, monkeypatch, mode, band):
+    monkeypatch.setattr(photographs, "BAND", band)
+    picture, expected = CONVERTED[mode]
+    assert picture.mode == mode
+    path = save(
+        tmp_path / ("x.tif" if mode == "I" else "x.png"),
+        picture,
+        **{"transparency": 0} if mode == "P" else {},
+    )
+    assert abs(grey(path) - expected[3:67, :, None]).max() <= 1
+
+
+PEAK = """
+import sys
+from pathlib import Path
+from slipform_core.sources.photographs import read
+def peak():
+    return int(Path("/proc/self/status").read_text().split("VmHWM:")[1].split()[0]) * 1024
+read(sys.argv[1], 64)
+before = peak()
+read(sys.argv[2], 64)
+print(peak() - before)
+"""
+
+
+@pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="memory is told by Linux only")
+@pytest.mark.parametrize(("mode", "bytes_each"), [("I;16", 2), ("RGBA", 4), ("LA", 4), ("RGB", 4)])
+def test_a_large_picture_takes_few_bytes_a_pixel(tmp_path, mode, bytes_each):
+    """As many as Pillow decodes it to, and four of RGB."""
+    small = save(tmp_path / "x.png", Image.new(mode, (64, 64)))
+    large = save(tmp_path / "y.png", Image.new(mode, (5000, 4000)), compress_level=1)
+    command = [sys.executable, "-c", PEAK, small, large]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True)
+    assert int(done.stdout) / (5000 * 4000) < bytes_each + 4 + 3
+
+
+def test_a_place_that_no_file_can_have_does_not_exist(tmp_path):
+    (tmp_path / "a.jpg").touch()
+    places = ["a" * 300, "a" * 5000, "b\0.jpg", "a.jpg/b.jpg", f"{'a' * 300}.tar#1+2"]
+    assert not any(photographs.exists(str(tmp_path / place)) for place in places)
+    assert photographs.exists(str(tmp_path / "a.jpg"))
 
 
 def test_a_picture_is_turned_as_its_exif_says(tmp_path):

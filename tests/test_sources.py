@@ -6,15 +6,18 @@ import tarfile
 from collections import Counter
 from pathlib import Path
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from PIL import Image
 
-from slipform_core.sources import SourceError, photos
+from slipform_core import config
+from slipform_core.sources import SourceError, WorldSource, photos, write_photos
 from slipform_core.sources.catalogue import Catalogue, Row
 
 DATA = Path("../shared/data")
+PARAMS = Path(__file__).parents[1] / "notebooks/params"
 needs_data = pytest.mark.skipif(not DATA.is_dir(), reason="the real data of ../shared/data is not here")
 
 TEXTS = {"a.jpg": ["A red dog .", "a  dog\truns\n"], "b.jpg": ["Two cats, on a sofa"]}
@@ -132,8 +135,23 @@ def test_flickr_in_its_three_forms(tmp_path, form):
     source = photos(tmp_path, split="test")
     assert said(source) == PLAIN[2:]
     assert source.picture("b.jpg", 32).getpixel((5, 5))[2] > 200
-    with pytest.raises(SourceError, match="has none of: Flickr_8k.trainImages.txt, train.txt"):
-        photos(tmp_path)
+    for split in ("", "train"):
+        says = "has none of: Flickr_8k.trainImages.txt, train.txt; `--split all` reads every picture"
+        with pytest.raises(SourceError, match=says):
+            photos(tmp_path, split=split)
+    (tmp_path / "Flickr_8k.testImages.txt").unlink()
+    source = photos(tmp_path)
+    assert said(source) == PLAIN
+    assert source.note.startswith("no lists of splits are here: all pictures are read")
+    assert photos(tmp_path, split="all").note == ""
+    with pytest.raises(SourceError, match="`--split all`"):
+        photos(tmp_path, split="train")
+
+
+def test_flickrs_pictures_may_lie_elsewhere(tmp_path):
+    (tmp_path / "captions.txt").write_text("image,caption\na.jpg,x\n")
+    source = photos(tmp_path, images=pictures(tmp_path / "mine"))
+    assert source.picture("a.jpg", 32).getpixel((5, 5))[0] > 200
 
 
 def rows():
@@ -292,3 +310,18 @@ def test_the_catalogue_against_a_dict():
 def test_the_real_files_have_their_published_counts(path, split, pictures, captions):
     source = photos(DATA / path, split=split)
     assert (source.pictures, len(source), source.faults) == (pictures, captions, {})
+
+
+def test_photographs_of_another_world_in_one_folder_are_those_of_a_fresh_one(tmp_path):
+    worlds = [WorldSource(config.load("mini", f"seed={seed}", PARAMS)) for seed in (0, 3)]
+    for world in worlds:
+        write_photos(world, "train", 3, tmp_path / "one")
+    path = write_photos(worlds[1], "train", 3, tmp_path / "fresh")
+    made, fresh = (
+        {each.name: each.read_bytes() for each in (tmp_path / name).iterdir()} for name in ("one", "fresh")
+    )
+    assert made == fresh
+    source = photos(path)
+    first = next(worlds[1].captions("train"))
+    assert (len(source), source.pictures) == (15, 3)
+    assert (np.asarray(source.picture(f"{first.image_id}.png", 64)) == worlds[1].picture(first)).all()

@@ -12,7 +12,10 @@ import pytest
 from test_sources import coco, jpeg, said
 
 from slipform_core.records import Caption
-from slipform_core.sources import BadPicture, SourceError, photos, whole_pictures
+from slipform_core.sources import BadPicture, SourceError, photographs, photos, whole_pictures
+
+SPLITS = ("train", "val", "test")
+DEEP = b"[" * 3000 + b"]" * 3000
 
 
 def write(folder: Path, files: dict[str, bytes | str]) -> Path:
@@ -45,7 +48,8 @@ CSV = {
     "lines of old Macs": ("image,caption\ra.jpg,x\rb.jpg,y\r", [("a.jpg", "x"), ("b.jpg", "y")]),
     "empty lines": ("image,caption\n\na.jpg,x\n\n", [("a.jpg", "x")]),
     "null bytes": ("image,caption\na.jpg,x\0y\n", [("a.jpg", "xy")]),
-    "a long cell": (f"image,caption\na.jpg,{'x' * 200_000}\n", [("a.jpg", "x" * 200_000)]),
+    "a long cell": (f"image,caption,note\na.jpg,x,{'y' * 200_000}\n", [("a.jpg", "x")]),
+    "a long caption": (f"image,caption\na.jpg,{'word ' * 500}\n", [("a.jpg", "word " * 499 + "word")]),
     "names with lines and tabs": ('image,caption\n"a\nb\tc.jpg",x\n', [("a\nb\tc.jpg", "x")]),
     "Latin-1": ("image,caption\na.jpg,caf\udce9\n", [("a.jpg", "caf\ufffd")]),
     "several usual columns": ("title,text,caption,file,image\nt,u,x,f.jpg,a.jpg\n", [("a.jpg", "x")]),
@@ -64,7 +68,7 @@ def test_tables_of_text_as_they_come(tmp_path, case, name):
 
 @pytest.mark.parametrize("name", ["t.csv", "captions.txt"])
 def test_a_quote_that_is_left_open_is_said_with_its_line(tmp_path, monkeypatch, name):
-    monkeypatch.setattr("slipform_core.sources.tables.CELL", 1000)
+    monkeypatch.setattr("slipform_core.datasets.layout.CELL", 1000)
     (tmp_path / name).write_text('image,caption\na.jpg,x\nb.jpg,"y\n' + "c.jpg,z\n" * 200)
     path = tmp_path if name == "captions.txt" else tmp_path / name
     with pytest.raises(SourceError, match=r"line \d+: field larger .*is a quote left open\?") as error:
@@ -127,12 +131,12 @@ def test_parquet_whose_pictures_miss(tmp_path):
     pq.write_table(pa.table({"image": cells, "caption": ["x", "y", "z"]}), tmp_path / "t.parquet")
     pq.write_table(pa.table({"image": [{"path": "d"}], "caption": ["x"]}), tmp_path / "u.parquet")
     source, other = photos(tmp_path / "t.parquet"), photos(tmp_path / "u.parquet")
-    assert [name for name, _ in said(source)] == [f"t.parquet:image@{row}" for row in range(3)]
+    assert [name for name, _ in said(source)] == ["t.parquet:image@0", "b", "t.parquet:image@2"]
     assert source.picture("t.parquet:image@2", 32).getpixel((5, 5))[2] > 200
     for made, name in (
         (source, "t.parquet:image@0"),
-        (source, "t.parquet:image@1"),
-        (other, "u.parquet:image@0"),
+        (source, "b"),
+        (other, "d"),
     ):
         with pytest.raises(BadPicture, match="missing picture"):
             made.picture(name, 32)
@@ -179,6 +183,8 @@ def test_samples_of_a_tar_are_told_by_their_first_dot_and_their_folder(tmp_path)
         "7.txt": b"of the text",
         "7.json": b'{"caption": "of the json"}',
         "8.cls": b"8",
+        "9.jpg": jpeg(),
+        "9.json": b'{"caption": ' + DEEP + b"}",
     }
     source = photos(tar(tmp_path / "s.tar", members))
     assert said(source) == [
@@ -187,7 +193,7 @@ def test_samples_of_a_tar_are_told_by_their_first_dot_and_their_folder(tmp_path)
         ("s.tar/2/k.jpg", "a cat"),
         ("s.tar/7.jpg", "of the text"),
     ]
-    assert source.faults == {"picture without a text": 3, "no caption": 1, "sample without a picture": 1}
+    assert source.faults == {"picture without a text": 4, "no caption": 1, "sample without a picture": 1}
     assert source.picture("s.tar/1/k.JPG", 32).getpixel((5, 5))[0] > 200
 
 
@@ -223,6 +229,56 @@ def test_texts_of_a_folder_in_capitals_with_a_mark_or_of_nothing(tmp_path):
     source = photos(tmp_path)
     assert said(source) == [("A.JPG", "x")]
     assert source.faults == {"no caption": 1, "picture without a text": 1}
+
+
+def test_a_text_that_cannot_be_read_is_none(tmp_path):
+    write(tmp_path, {"a.jpg": jpeg(), "a.TXT": "x", "b.jpg": jpeg()})
+    (tmp_path / "a.txt").mkdir()
+    (tmp_path / "b.txt").symlink_to("/proc/self/mem")
+    source = photos(tmp_path)
+    assert (said(source), source.faults) == ([("a.jpg", "x")], {"picture without a text": 1})
+
+
+@pytest.mark.parametrize("kind", ["t.csv", "f.json"])
+def test_a_name_that_no_file_can_have_is_a_picture_that_is_not_there(tmp_path, kind):
+    names = ["a" * 300 + ".jpg", "a" * 5000, "b\0.jpg", "a.jpg/b.jpg", "a.jpg"]
+    rows = [{"image": name, "caption": "x"} for name in names]
+    images = [{"filename": name, "split": "train", "sentences": [{"raw": "x"}]} for name in names]
+    forms = {"t.jsonl": "\n".join(map(json.dumps, rows)), "f.json": json.dumps({"images": images})}
+    source = photos(write(tmp_path, {"a.jpg": jpeg()} | forms) / kind.replace("csv", "jsonl"))
+    assert [name for name, _ in said(source)] == names
+    assert [source.has(name) for name in names] == [False] * 4 + [True]
+    source.check_pictures()
+    (tmp_path / "a.jpg").unlink()
+    with pytest.raises(
+        SourceError, match="^none of the 5 pictures is there, the first would be .*aa.jpg: say"
+    ):
+        source.check_pictures()
+    with pytest.raises(BadPicture, match="missing picture"):
+        source.picture(names[0], 32)
+
+
+def test_a_picture_is_looked_for_once_whatever_its_captions(tmp_path, monkeypatch):
+    rows = [{"image": name, "caption": ["x"] * 50} for name in ("a.jpg", "b.jpg")]
+    source = photos(write(tmp_path, {"t.jsonl": "\n".join(map(json.dumps, rows))}) / "t.jsonl")
+    asked = []
+    monkeypatch.setattr(photographs, "exists", asked.append)
+    with pytest.raises(SourceError, match="none of the 2 pictures"):
+        source.check_pictures()
+    assert asked == [str(tmp_path / "a.jpg"), str(tmp_path / "b.jpg")]
+
+
+def test_a_caption_of_a_book_is_counted_and_one_of_a_page_is_not(tmp_path):
+    captions = {
+        "a.jpg": "x" * 1_100_000,
+        "b.jpg": "word " * 500,
+        "c.jpg": "x" * 10_000,
+        "d.jpg": "x" * 10_001,
+    }
+    rows = "\n".join(json.dumps({"image": name, "caption": text}) for name, text in captions.items())
+    source = photos(write(tmp_path, {"t.jsonl": rows}) / "t.jsonl")
+    assert said(source) == [("b.jpg", captions["b.jpg"].strip()), ("c.jpg", captions["c.jpg"])]
+    assert source.faults == {"caption too long": 2}
 
 
 def test_a_name_that_is_no_utf_8_is_counted(tmp_path):
@@ -266,6 +322,24 @@ def test_karpathys_file_with_gaps(tmp_path):
     assert source.picture("a.jpg", 32).size == (32, 32)
 
 
+def test_karpathys_file_of_flickr_trains_on_train_unless_said(tmp_path):
+    images = [{"filename": f"{split}.jpg", "split": split, "sentences": [{"raw": "x"}]} for split in SPLITS]
+    source = photos(write(tmp_path, {"f.json": json.dumps({"images": images})}) / "f.json")
+    assert (said(source), source.note) == ([("train.jpg", "x")], "")
+
+
+@pytest.mark.parametrize("value", [7, "a dog", {"raw": 5}, ["a dog"], [["a dog"]], [{"raw": ["x"]}], [None]])
+def test_karpathys_sentences_of_another_kind_are_counted(tmp_path, value):
+    images = [
+        {"filename": "a.jpg", "split": "train", "sentences": value},
+        {"filename": "b.jpg", "split": ["train"], "sentences": [{"raw": "y"}]},
+        {"filename": ["c.jpg"], "filepath": 9, "split": "train", "sentences": [{"raw": "z"}]},
+        {"filename": "d.jpg", "filepath": {}, "split": "train", "sentences": [{"raw": "x"}]},
+    ]
+    source = photos(write(tmp_path, {"f.json": json.dumps({"images": images})}) / "f.json")
+    assert (said(source), source.faults) == ([("d.jpg", "x")], {"no caption": 2})
+
+
 def test_coco_with_a_name_that_is_none(tmp_path):
     tree = {
         "images": [{"id": 1, "file_name": 5}, {"id": 2, "file_name": "a.jpg"}],
@@ -276,10 +350,23 @@ def test_coco_with_a_name_that_is_none(tmp_path):
     assert source.faults == {"caption of no picture": 1}
 
 
+@pytest.mark.parametrize("odd", [[1], {"a": 1}])
+def test_coco_with_an_id_that_is_none(tmp_path, odd):
+    tree = {
+        "images": [{"id": odd, "file_name": "b.jpg"}, {"id": 2, "file_name": "a.jpg"}],
+        "annotations": [{"image_id": odd, "caption": "x"}, {"image_id": 2, "caption": "y"}],
+    }
+    source = photos(write(tmp_path, {"c.json": json.dumps(tree)}) / "c.json")
+    assert (said(source), source.faults) == ([("a.jpg", "y")], {"caption of no picture": 1})
+
+
 @pytest.mark.parametrize(
     ("content", "says"),
     [
         (b"[1]", "has no 'images'; it has: a list"),
+        (b"{}", "has no 'images'; it has: nothing"),
+        (b'{"info": ' + DEEP + b', "images": []}', "has no 'images'; it has: info, images"),
+        (b'{"images": [' + DEEP + b"]}", r"'images.item' holds \[\[\[.*, expected objects"),
         (b'{"images": [{"id": 1, "file_name": "caf\xe9.jpg"}]}', "is no JSON after 0 entries"),
     ],
 )
@@ -288,13 +375,18 @@ def test_json_of_another_kind(tmp_path, content, says):
         photos(write(tmp_path, {"c.json": content}) / "c.json")
 
 
-def test_only_the_name_of_the_file_says_that_its_pictures_leak(tmp_path):
+def test_the_name_of_cocos_file_says_that_its_pictures_leak(tmp_path):
     (tmp_path / "val").mkdir()
     assert photos(coco(tmp_path / "val")).note == ""
-    path = tmp_path / "dataset_coco.json"
-    image = {"filename": "a.jpg", "split": "test", "sentences": [{"raw": "x"}]}
-    path.write_text(json.dumps({"images": [image]}))
-    assert "SugarCrepe" in photos(path, split="test").note
+
+
+@pytest.mark.parametrize("name", ["dataset_coco.json", "mine.json"])
+def test_of_karpathys_file_the_year_of_the_pictures_that_are_read_says_it(tmp_path, name):
+    image = {"filename": "a.jpg", "filepath": "train2014", "split": "train", "sentences": [{"raw": "x"}]}
+    images = [image, image | {"filepath": "val2014", "split": "restval"}]
+    for chosen, split, leaks in ((images[:1], "train", False), (images, "train", True), (images, "", False)):
+        source = photos(write(tmp_path, {name: json.dumps({"images": chosen})}) / name, split=split)
+        assert ("SugarCrepe" in source.note, "\nnote: Karpathy's" in str(source)) == (leaks, leaks)
 
 
 def test_a_source_says_how_many_and_what_is_wrong_the_commonest_first(tmp_path):

@@ -53,7 +53,15 @@ def _lines(subject: Subject, folder: Path) -> list[Line]:
         found = subject.count(folder, subject.name)
     except DataError as error:
         otherwise = (None, str(error))
-    except (OSError, ValueError, LookupError, TypeError, ijson.JSONError, zipfile.BadZipFile) as error:
+    except (
+        OSError,
+        ValueError,
+        LookupError,
+        TypeError,
+        RecursionError,
+        ijson.JSONError,
+        zipfile.BadZipFile,
+    ) as error:
         otherwise = (None, f"cannot be read: {type(error).__name__}: {' '.join(str(error).split())}")
     lines = []
     for what, expected in subject.expected.items():

@@ -15,6 +15,8 @@ from slipform_core.datasets.layout import (
     FLICKR8K_SPLITS,
     FLICKR_PICTURES,
     TRAIN,
+    flickr_captions,
+    flickr_listed,
     json_items,
 )
 
@@ -76,7 +78,7 @@ def flickr8k_splits(folder: Path, name: str) -> dict[str, Found]:
     counted = {}
     for file in FLICKR8K_SPLITS.values():
         split = file.removesuffix("Images")
-        listed = set(place(folder, f"Flickr_8k.{file}.txt").read_text().split())
+        listed = flickr_listed(place(folder, f"Flickr_8k.{file}.txt"))
         others = len(listed - captioned.keys())
         detail = f"{others} more listed without captions" if others else ""
         counted[split] = Found(len(listed & captioned.keys()), detail)
@@ -136,20 +138,17 @@ def _whole(folder: Path, name: str, fields: Sequence[str]) -> dict[str, Found]:
     return {"items": Found(sum(_has(item, fields) for item in items))}
 
 
-def _has(item: dict[str, Any], fields: Sequence[str]) -> bool:
-    return all(isinstance(item.get(field), str) and item[field].strip() for field in fields)
+def _has(item: Any, fields: Sequence[str]) -> bool:
+    texts = [item.get(field) for field in fields] if isinstance(item, dict) else [None]
+    return all(isinstance(text, str) and text.strip() for text in texts)
 
 
 def _captioned(folder: Path) -> Counter[str]:
-    """Flickr8k's captions by picture, from image,caption lines or from name#number lines with a tab."""
+    """How many captions each picture of Flickr8k has."""
     path = next((folder / name for name in FLICKR8K_CAPTIONS if (folder / name).is_file()), None)
     if path is None:
         raise DataError(f"{folder} has none of: {', '.join(FLICKR8K_CAPTIONS)}")
-    mark = "," if path.name == "captions.txt" else "#"
-    with path.open(encoding="utf-8", errors="replace") as stream:
-        names = [line.partition(mark)[0] for line in stream]
-    # this drops a header, and the .jpg.1 of the token file, of which there is no picture
-    return Counter(name for name in names if name.endswith(".jpg"))
+    return Counter(name for name, _ in flickr_captions(path) if name)
 
 
 def _winoground(folder: Path) -> Iterator[dict[str, Any]]:

@@ -15,7 +15,7 @@ from slipform_core.files import write_text
 
 CHECKSUMS = "checksums.json"  # of files whose first download was trusted
 UNPACKED = "unpacked.json"  # archives: the checksum, and the names at their top
-DOWNLOADS = "downloads"
+DOWNLOADS = ".slipform-downloads"  # removed in the end: a name that is no one else's
 
 
 def fetch(name: str, folder: Path) -> Path:

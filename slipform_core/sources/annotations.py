@@ -1,11 +1,14 @@
 """COCO's captions and Karpathy's splits: rows read as a stream, whatever the size of the file."""
 
-import json
-from collections.abc import Iterator
+import reprlib
+from collections.abc import Hashable, Iterator
 from pathlib import Path
 from typing import Any
 
-from slipform_core.datasets.layout import TRAIN, json_items
+from more_itertools import always_iterable
+
+from slipform_core.datasets.layout import KARPATHY_LEAK, TRAIN, json_items
+from slipform_core.sources import photographs
 from slipform_core.sources.catalogue import Row
 from slipform_core.sources.errors import SourceError
 
@@ -22,9 +25,11 @@ NO_TEXT = "no caption"
 
 def coco(path: Path, images: Path) -> Iterator[Row]:
     """The rows of COCO's captions file: `images` of {id, file_name}, `annotations` of {image_id, caption}."""
-    names = {image.get("id"): image.get("file_name") for image in items(path, "images.item")}
+    images_by_id = ((image.get("id"), image.get("file_name")) for image in items(path, "images.item"))
+    names = {key: name for key, name in images_by_id if isinstance(key, Hashable)}
     for annotation in items(path, "annotations.item"):
-        name = names.get(annotation.get("image_id"))
+        key = annotation.get("image_id")
+        name = names.get(key) if isinstance(key, Hashable) else None
         if not isinstance(name, str):
             yield Row("", "", "", fault=NOWHERE)
         else:
@@ -35,12 +40,18 @@ def karpathy(path: Path, images: Path, split: str) -> Iterator[Row]:
     """The rows of a split of Karpathy's dataset_{coco,flickr8k,flickr30k}.json; see `KARPATHY` for COCO's."""
     for image in items(path, "images.item"):
         if KARPATHY[split](image):
-            name = image.get("filename") or ""
+            name, year = _text(image, "filename") or "", _text(image, "filepath") or ""
             # COCO's pictures lie in a folder a year, Flickr's in one.
-            place = images / (image.get("filepath") or "") / name
-            place = place if place.exists() else images / name
-            for sentence in image.get("sentences") or ():
-                yield captioned(name, place, sentence.get("raw"))
+            place = images / year / name
+            place = place if photographs.exists(str(place)) else images / name
+            for sentence in always_iterable(image.get("sentences"), (str, dict)):
+                row = captioned(name, place, _text(sentence, "raw"))
+                yield row._replace(note=KARPATHY_LEAK if year == "val2014" else "")
+
+
+def usual(path: Path) -> str:
+    """The split of Karpathy's file to train on: of COCO train2014 alone, the rest of "train" leaks."""
+    return "train2014" if _text(next(items(path, "images.item")), "filepath") else "train"
 
 
 def captioned(name: str, place: Path, text: Any) -> Row:
@@ -48,6 +59,11 @@ def captioned(name: str, place: Path, text: Any) -> Row:
     if not isinstance(text, str) or not name:
         return Row(name, "", "", fault=NO_TEXT)
     return Row(name, name, str(place), text)
+
+
+def _text(tree: Any, key: str) -> str | None:
+    text = tree.get(key) if isinstance(tree, dict) else None
+    return text if isinstance(text, str) else None
 
 
 def items(path: Path, prefix: str) -> Iterator[dict[str, Any]]:
@@ -58,7 +74,7 @@ def items(path: Path, prefix: str) -> Iterator[dict[str, Any]]:
     try:
         for item in json_items(path, prefix):
             if not isinstance(item, dict):
-                raise SourceError(f"{path}: {prefix!r} holds {item!r}, expected objects")
+                raise SourceError(f"{path}: {prefix!r} holds {reprlib.repr(item)}, expected objects")
             count += 1
             yield item
     except (ijson.JSONError, UnicodeDecodeError) as error:
@@ -69,5 +85,9 @@ def items(path: Path, prefix: str) -> Iterator[dict[str, Any]]:
 
 
 def _keys(path: Path) -> list[str]:
-    tree = json.loads(path.read_bytes())
-    return list(tree) if isinstance(tree, dict) else [f"a {type(tree).__name__}"]
+    import ijson
+
+    with path.open("rb") as stream:
+        top = [(event, value) for prefix, event, value in ijson.parse(stream) if not prefix]
+    names = [value for event, value in top if event == "map_key"]
+    return names or ["a list" if top[0][0] == "start_array" else "nothing"]

@@ -15,12 +15,15 @@ create table captions (id integer primary key, picture integer, text text);
 """
 ROWS = 10_000  # written at a time
 UNREADABLE = "unreadable name"
+LONGEST = 10_000  # characters of a caption: our choice, far beyond CLIP's 77 tokens
+TOO_LONG = "caption too long"
 
 
 class Row(NamedTuple):
     """A caption of a file: the picture's name, the path that is shown, where its bytes lie, the text.
 
-    `place` is what `photographs.read` takes; a row without a text only counts, as `fault` says.
+    `place` is what `photographs.read` takes; a row without a text only counts, as `fault` says. `note`: what
+    there is to know of it.
     """
 
     name: str
@@ -28,17 +31,20 @@ class Row(NamedTuple):
     place: str
     text: str = ""
     fault: str | None = None
+    note: str = ""
 
 
 class Catalogue:
     """The rows of a source, those of a picture together in the order in which the pictures came.
 
-    White space in captions becomes single spaces. `faults` counts the rows that are no captions, by reason.
-    The database is a temporary file that goes with the process.
+    White space in captions becomes single spaces. `faults` counts the rows that are no captions, by reason,
+    `notes` the captions by what there is to know of them. The database is a temporary file that goes with the
+    process.
     """
 
     def __init__(self, rows: Iterable[Row]):
         self.faults: Counter[str] = Counter()
+        self.notes: Counter[str] = Counter()
         self._database = sqlite3.connect("")
         self._database.executescript(TABLES)
         for part in chunked(self._usable(rows), ROWS):
@@ -55,11 +61,13 @@ class Catalogue:
 
     def _usable(self, rows: Iterable[Row]) -> Iterator[Row]:
         for row in rows:
-            fault = row.fault or (None if _storable(row.name + row.path + row.place) else UNREADABLE)
-            if fault:
+            text = _plain(row.text)
+            if fault := row.fault or _fault(row, text):
                 self.faults[fault] += 1
             else:
-                yield row._replace(text=_plain(row.text))
+                if row.note:
+                    self.notes[row.note] += 1
+                yield row._replace(text=text)
 
     def __len__(self) -> int:
         return self._one("select count(*) from captions")
@@ -92,17 +100,21 @@ class Catalogue:
             raise KeyError(image_id)
         return found[0]
 
+    def places(self) -> Iterator[str]:
+        """Where the bytes of each picture lie."""
+        return (place for (place,) in self._database.execute("select place from pictures order by id"))
+
     def _one(self, query: str) -> int:
         return self._database.execute(query).fetchone()[0]
 
 
-def _storable(name: str) -> bool:
-    """Not so the name of a file that is no UTF-8, which Python reads with lone surrogates."""
+def _fault(row: Row, text: str) -> str | None:
     try:
-        name.encode()
+        # The name of a file that is no UTF-8 has lone surrogates in Python.
+        (row.name + row.path + row.place).encode()
     except UnicodeEncodeError:
-        return False
-    return True
+        return UNREADABLE
+    return TOO_LONG if len(text) > LONGEST else None
 
 
 def _plain(text: str) -> str:

@@ -17,12 +17,21 @@ ALONE = "picture without a text"
 def folder(root: Path) -> Iterator[Row]:
     """The rows of a folder, and of those in it: of `name.jpg` each line of `name.txt` is a caption."""
     for path in sorted(path for path in root.rglob("*") if path.suffix.lower() in PICTURES):
-        beside = next((text for text in map(path.with_suffix, TEXTS) if text.is_file()), None)
+        beside = _beside(path)
         name = path.relative_to(root).as_posix()
-        if beside:
-            yield from _lines(name, str(path), beside.read_bytes())
-        else:
+        if beside is None:
             yield Row(name, name, "", fault=ALONE)
+        else:
+            yield from _lines(name, str(path), beside)
+
+
+def _beside(path: Path) -> bytes | None:
+    for text in map(path.with_suffix, TEXTS):
+        try:
+            return text.read_bytes()
+        except OSError:  # it is not there, a folder, or not to be read
+            continue
+    return None
 
 
 def shards(root: Path) -> Iterator[Row]:
@@ -75,7 +84,7 @@ def _sample(path: Path, key: str | None, places: dict[str, str], texts: dict[str
 def _said(data: bytes) -> bytes:
     try:
         tree = json.loads(data)
-    except ValueError:
+    except (ValueError, RecursionError):
         return b""
     text = (tree.get("caption") or tree.get("text")) if isinstance(tree, dict) else None
     return text.encode(errors="replace") if isinstance(text, str) else b""

@@ -2,22 +2,20 @@
 
 import io
 import re
-from bisect import bisect_right
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from functools import lru_cache
-from itertools import accumulate
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 from PIL import Image, ImageOps
 
 from slipform_core.mistakes import BadPicture
+from slipform_core.sources import parquet
 
 SHORTEST = 32  # pixels; a smaller picture shows nothing to edit: our choice
 LARGEST = 500_000_000  # pixels that are decoded; JPEGs are decoded smaller, so that most are never this large
 STRIP = 4  # what of a longer strip is not in the middle is cut before it is scaled
+BAND = 1 << 20  # pixels made RGB at a time where that takes many bytes a pixel
 INSIDE = re.compile(r"(?P<file>.*)#((?P<offset>\d+)\+(?P<size>\d+)|(?P<column>.*)@(?P<row>\d+))", re.DOTALL)
 DEEP = ("I;16", "I;16L", "I;16B", "I;16N", "I")
 
@@ -39,7 +37,8 @@ def read(place: str, side: int) -> Image.Image:
             picture.load()
             if min(picture.size) < SHORTEST:
                 raise BadPicture("tiny picture")
-            return square(_rgb(ImageOps.exif_transpose(picture)), side)
+            ImageOps.exif_transpose(picture, in_place=True)
+            return square(_rgb(_strip(picture)), side)
         except BadPicture:
             raise
         except Exception:  # a decoder raises what it likes: OSError, SyntaxError, struct.error, ValueError
@@ -53,13 +52,18 @@ def square(picture: Image.Image, side: int) -> Image.Image:
     """
     if picture.size == (side, side):
         return picture
-    short = min(picture.size)
-    picture = _middle(picture, *(min(length, STRIP * short) for length in picture.size))
+    picture, short = _strip(picture), min(picture.size)
     scaled = [side if length == short else side * length // short for length in picture.size]
     return _middle(picture.resize(scaled, Image.Resampling.BICUBIC), side, side)
 
 
+def _strip(picture: Image.Image) -> Image.Image:
+    return _middle(picture, *(min(length, STRIP * min(picture.size)) for length in picture.size))
+
+
 def _middle(picture: Image.Image, width: int, height: int) -> Image.Image:
+    if picture.size == (width, height):
+        return picture
     left, top = round((picture.width - width) / 2), round((picture.height - height) / 2)
     return picture.crop((left, top, left + width, top + height))
 
@@ -67,7 +71,10 @@ def _middle(picture: Image.Image, width: int, height: int) -> Image.Image:
 def exists(place: str) -> bool:
     """Whether the file at a place, or the one that it is in, is there."""
     inside = INSIDE.fullmatch(place)
-    return Path(inside["file"] if inside else place).exists()
+    try:
+        return Path(inside["file"] if inside else place).exists()
+    except OSError:  # a name that is too long, a folder that may not be entered
+        return False
 
 
 def _bytes(place: str) -> bytes:
@@ -76,7 +83,11 @@ def _bytes(place: str) -> bytes:
         if not inside:
             return Path(place).read_bytes()
         if inside["column"] is not None:
-            return _cell(inside["file"], inside["column"], int(inside["row"]))
+            cell = parquet.column(inside["file"], inside["column"])[int(inside["row"])]
+            data = cell.get("bytes") if isinstance(cell, dict) else cell
+            if data is None:
+                raise BadPicture("missing picture")
+            return data
         with Path(inside["file"]).open("rb") as stream:
             stream.seek(int(inside["offset"]))
             return stream.read(int(inside["size"]))
@@ -84,39 +95,27 @@ def _bytes(place: str) -> bytes:
         raise BadPicture("missing picture") from None
 
 
-def _cell(path: str, column: str, row: int) -> bytes:
-    first, group = _groups(path)
-    index = bisect_right(first, row) - 1
-    found = group(column, index)[row - first[index]].as_py()
-    data = found.get("bytes") if isinstance(found, dict) else found
-    if data is None:
-        raise BadPicture("missing picture")
-    return data
-
-
-@lru_cache(maxsize=4)
-def _groups(path: str) -> tuple[list[int], Callable[[str, int], Any]]:
-    """The first row of each row group, and a reader that keeps the group which was read last."""
-    import pyarrow.parquet
-
-    file = pyarrow.parquet.ParquetFile(path)
-    sizes = [file.metadata.row_group(index).num_rows for index in range(file.num_row_groups)]
-
-    @lru_cache(maxsize=1)
-    def group(column: str, index: int) -> Any:
-        return file.read_row_group(index, columns=[column])[column]
-
-    return [0, *accumulate(sizes)][:-1], group
-
-
 def _rgb(picture: Image.Image) -> Image.Image:
     if picture.mode in DEEP:
-        deep = np.asarray(picture).astype(np.float64)
-        return Image.fromarray((deep.clip(0, 65535) / 257).round().astype(np.uint8)).convert("RGB")
-    if picture.has_transparency_data:
-        ground = Image.new("RGBA", picture.size, "white")
-        return Image.alpha_composite(ground, picture.convert("RGBA")).convert("RGB")
-    return picture.convert("RGB")
+        return _in_bands(picture, _shallow)
+    return _in_bands(picture, _on_white) if picture.has_transparency_data else picture.convert("RGB")
+
+
+def _in_bands(picture: Image.Image, convert: Callable[[Image.Image], Image.Image]) -> Image.Image:
+    done, rows = Image.new("RGB", picture.size), max(1, BAND // picture.width)
+    for top in range(0, picture.height, rows):
+        band = picture.crop((0, top, picture.width, min(top + rows, picture.height)))
+        done.paste(convert(band), (0, top))
+    return done
+
+
+def _shallow(deep: Image.Image) -> Image.Image:
+    values = np.asarray(deep).astype(np.float64)
+    return Image.fromarray((values.clip(0, 65535) / 257).round().astype(np.uint8))
+
+
+def _on_white(picture: Image.Image) -> Image.Image:
+    return Image.alpha_composite(Image.new("RGBA", picture.size, "white"), picture.convert("RGBA"))
 
 
 @contextmanager

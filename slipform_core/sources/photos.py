@@ -8,7 +8,8 @@ from pathlib import Path
 
 from PIL import Image
 
-from slipform_core.datasets.layout import FLICKR8K_SPLITS, KARPATHY_LEAK, LEAK
+from slipform_core.datasets import DataError
+from slipform_core.datasets.layout import FLICKR8K_SPLITS, LEAK
 from slipform_core.records import Caption
 from slipform_core.sources import annotations, flickr, folders, photographs, tables
 from slipform_core.sources.catalogue import Catalogue, Row
@@ -28,8 +29,12 @@ class PhotoSource:
     """Captions of photographs, those of a picture together, and the pictures themselves."""
 
     def __init__(self, rows: Iterable[Row], note: str = ""):
-        self._catalogue = Catalogue(rows)
-        self.note = note  # what the user should know of this source, such as a leak
+        try:
+            self._catalogue = Catalogue(rows)
+        except DataError as error:
+            raise SourceError(str(error)) from None
+        # What the user should know of this source, such as a leak.
+        self.note = "; ".join(filter(None, (note, *self._catalogue.notes)))
         if not len(self._catalogue):
             reasons = ", ".join(f"{name}: {count}" for name, count in self.faults.items())
             raise SourceError(f"the source has no captions{f' ({reasons})' if reasons else ''}")
@@ -63,6 +68,14 @@ class PhotoSource:
         """Whether the file of a picture is there; what is in it is seen when it is read."""
         return photographs.exists(self._catalogue.place(image_id))
 
+    def check_pictures(self) -> None:
+        """Raise SourceError where not one of the pictures is there."""
+        if not any(map(photographs.exists, self._catalogue.places())):
+            place = next(self._catalogue.places())
+            raise SourceError(
+                f"none of the {self.pictures:,} pictures is there, the first would be {place}: say --images"
+            )
+
     def picture(self, image_id: str, side: int) -> Image.Image:
         """The picture as a square of `side` pixels, see `photographs.read`; raises BadPicture."""
         return photographs.read(self._catalogue.place(image_id), side)
@@ -79,9 +92,9 @@ def photos(
 ) -> PhotoSource:
     """The source at a path: `kind` is one of `KINDS`, guessed where it is empty.
 
-    split: of Karpathy's file ("train2014" unless said, since "train" leaks SugarCrepe's pictures) and of
-    Flickr8k ("train" unless said). images: the folder that paths of pictures start from, beside the file
-    unless said. Raises SourceError in one line.
+    split: of Karpathy's file (unless said "train", of COCO "train2014", since its "train" leaks SugarCrepe's
+    pictures) and of Flickr (unless said "train", or "all" without lists of splits). images: the folder that
+    paths of pictures start from, beside the file unless said. Raises SourceError in one line.
     """
     if not path.exists():
         raise SourceError(f"{path} does not exist")
@@ -90,12 +103,13 @@ def photos(
         raise SourceError(f"unknown kind of source {kind!r}; the choices are: {', '.join(KINDS)}")
     root = images or (path if path.is_dir() else path.parent)
     if kind == "karpathy":
-        split = _split(split, annotations.KARPATHY, "train2014")
-        leak = KARPATHY_LEAK if split != "train2014" and "coco" in path.name else ""
-        return PhotoSource(annotations.karpathy(path, root, split), leak)
+        split = _split(split, annotations.KARPATHY) or annotations.usual(path)
+        return PhotoSource(annotations.karpathy(path, root, split))
     if kind == "flickr":
-        split = _split(split, (*FLICKR8K_SPLITS, "all"), "train")
-        return PhotoSource(flickr.flickr(path, split))
+        asked = _split(split, (*FLICKR8K_SPLITS, "all"))
+        split = asked or flickr.usual(path)
+        note = flickr.UNLISTED if split == "all" and not asked else ""
+        return PhotoSource(flickr.flickr(path, images, split), note)
     if split:
         raise SourceError(f"{path} is read as {kind!r}, which has no splits: leave out {split!r}")
     if kind == "coco":
@@ -128,7 +142,7 @@ def guess(path: Path) -> str:
     raise SourceError(f"what kind of source is {path}? Say --kind, one of: {choices}")
 
 
-def _split(split: str, choices: Iterable[str], usual: str) -> str:
+def _split(split: str, choices: Iterable[str]) -> str:
     if split and split not in choices:
         raise SourceError(f"unknown split {split!r}; the choices are: {', '.join(choices)}")
-    return split or usual
+    return split

@@ -1,13 +1,14 @@
 """Tables of captions: CSV, TSV, JSON lines or Parquet with a column of pictures and one of captions."""
 
-import csv
 import difflib
 import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any
 
+from slipform_core.datasets.layout import separated
+from slipform_core.sources import parquet
 from slipform_core.sources.annotations import captioned
 from slipform_core.sources.catalogue import Row
 from slipform_core.sources.errors import SourceError
@@ -18,8 +19,6 @@ PICTURES = ("image", "image_path", "filepath", "file_name", "filename", "picture
 CAPTIONS = ("caption", "captions", "text", "title", "sentence", "sentences", "raw")
 UNREADABLE = "unreadable line"
 NO_PICTURE = "no picture named"
-CELL = 1 << 24  # characters, the most of a cell
-ROWS = 1000  # of a Parquet file, read at a time
 
 
 def table(path: Path, images: Path, picture: str = "", caption: str = "") -> Iterator[Row]:
@@ -76,16 +75,6 @@ def _separated(path: Path) -> Iterator[dict[str, str] | None]:
             yield dict(zip(header, row, strict=True)) if len(row) == len(header) else None
 
 
-def separated(path: Path, stream: Iterable[str], separator: str) -> Iterator[list[str]]:
-    """The rows of a text; SourceError names the line where a cell does not end."""
-    csv.field_size_limit(CELL)
-    rows = csv.reader((line.replace("\0", "") for line in stream), delimiter=separator)
-    try:
-        yield from rows
-    except csv.Error as error:
-        raise SourceError(f"{path}, line {rows.line_num}: {error}; is a quote left open?") from None
-
-
 def _json_lines(path: Path) -> Iterator[dict[str, Any] | None]:
     with path.open("rb") as stream:
         for line in stream:
@@ -107,19 +96,25 @@ def _schema(path: Path) -> Any:
 
 
 def _parquet(path: Path, picture: str, caption: str) -> Iterator[dict[str, Any]]:
-    """The two columns; of pictures that lie in the file themselves only the path, if they have one."""
-    import pyarrow.parquet
+    """The two columns; a picture is a path, or a mapping where its bytes lie in the file."""
+    import pyarrow
 
     kind = _schema(path).field(picture).type
-    inside = _is_binary(kind) or pyarrow.types.is_struct(kind)
-    paths = [f"{picture}.path"] if pyarrow.types.is_struct(kind) else [] if inside else [picture]
-    with pyarrow.parquet.ParquetFile(path) as file:
-        for part in file.iter_batches(batch_size=ROWS, columns=[*paths, caption]):
-            for row in part.to_pylist():
-                found = row.get(picture)
-                if inside:
-                    found = {"path": (found or {}).get("path")}
-                yield {picture: found, caption: row[caption]}
+    struct = pyarrow.types.is_struct(kind)
+    with parquet.opened(path) as file:
+        for group in range(file.num_row_groups):
+            # Bytes are not read to learn that they are there where the file says that none misses.
+            inside = parquet.is_full(file, group, f"{picture}.bytes") if struct else _is_binary(kind)
+            for part in parquet.batches(file, group, [caption] if inside else [picture, caption]):
+                for row in part.to_pylist():
+                    found = {} if inside else _outside(row[picture]) if struct else row[picture]
+                    yield {picture: found, caption: row[caption]}
+
+
+def _outside(cell: Mapping[str, Any] | None) -> Any:
+    """The path of a cell without bytes, or a mapping: of a cell without either the bytes are missed later."""
+    cell = cell or {}
+    return (cell.get("path") if cell.get("bytes") is None else None) or {}
 
 
 def _is_binary(kind: Any) -> bool:

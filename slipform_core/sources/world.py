@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 from functools import partial
-from itertools import islice
+from itertools import groupby, islice
 from pathlib import Path
 
 import numpy as np
@@ -23,12 +23,14 @@ def picture(caption: Caption, *, side: int = 64) -> np.ndarray:
 def write_photos(source: "WorldSource", split: str, pictures: int, folder: Path) -> Path:
     """The first pictures of a split as files, and captions.csv, as anyone's photographs would lie there."""
     rows = ["image,caption"]
-    for caption in islice(source.captions(split), pictures * emoji_world.CAPTIONS):
-        path = folder / f"{caption.image_id}.png"
-        if not path.exists():
-            with whole(path) as partial:
-                Image.fromarray(source.picture(caption)).save(partial, format="PNG")
-        rows.append(f'{path.name},"{caption.text}"')
+    captions = islice(source.captions(split), pictures * emoji_world.CAPTIONS)
+    for image_id, group in groupby(captions, key=lambda caption: caption.image_id):
+        of_picture = list(group)
+        path = folder / f"{image_id}.png"
+        # What stands may be of another world, whose pictures have the same names.
+        with whole(path) as partial:
+            Image.fromarray(source.picture(of_picture[0])).save(partial, format="PNG")
+        rows += [f'{path.name},"{caption.text}"' for caption in of_picture]
     write_text(folder / "captions.csv", "\n".join(rows) + "\n")
     return folder / "captions.csv"
 
