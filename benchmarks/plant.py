@@ -11,6 +11,7 @@ from time import perf_counter
 
 from report import publish, ratio
 
+from slipform_core.concrete_plant.parts import Dropped
 from slipform_core.concrete_plant.texts import TextStage
 from slipform_core.concreteness import extract_keywords_batch
 from slipform_core.config import Experiment, load, load_recipe
@@ -41,7 +42,7 @@ def measure(source: PhotoSource, limit: int, rounds: int) -> dict:
             middle = perf_counter()
             part = stage.part(block)
             end = perf_counter()
-            for _ in pictures.samples(part.kept, []):
+            for _ in pictures.samples(part.kept, Dropped()):
                 pass
             last = perf_counter()
             for name, took in zip(seconds, (middle - start, end - middle, last - end), strict=True):

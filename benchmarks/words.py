@@ -6,12 +6,12 @@ Each pair does the same work on the same distinct captions, in blocks that take 
 
 import argparse
 import json
-import resource
+import re
 import subprocess
 import sys
 from collections.abc import Sequence
 from functools import partial
-from itertools import islice, product
+from itertools import chain, islice, product
 from pathlib import Path
 from time import perf_counter
 from typing import Any
@@ -32,13 +32,13 @@ BUILT_IN = product(
 )
 
 
-def captions(path: Path | None, count: int) -> list[str]:
-    """The first distinct captions of a COCO annotation file, or of the built-in grammar."""
+def captions(path: Path | None) -> list[str]:
+    """The distinct captions of a COCO annotation file, or of the built-in grammar."""
     if path is None:
         texts = map(" ".join, BUILT_IN)
     else:
         texts = (row["caption"] for row in json.loads(path.read_text())["annotations"])
-    return list(islice(dict.fromkeys(texts), count))
+    return list(dict.fromkeys(texts))
 
 
 def measure(texts: Sequence[str], blocks: int) -> dict[str, Any]:
@@ -106,7 +106,10 @@ def concreteness(texts: Sequence[str], blocks: int) -> dict[str, Any]:
 
 
 def memory(texts: Sequence[str], counts: Sequence[int]) -> dict[str, float]:
-    """The most memory, in MiB, that a process takes for so many captions, a thousand at a time."""
+    """The most memory, in MiB, that a process takes for so many captions, a thousand at a time.
+
+    The captions are distinct: the given ones first, then halves of two of them joined.
+    """
     found = {}
     for count in counts:
         command = [sys.executable, __file__, "--needs", str(count)]
@@ -116,13 +119,14 @@ def memory(texts: Sequence[str], counts: Sequence[int]) -> dict[str, float]:
 
 
 def needs(texts: Sequence[str], count: int) -> float:
-    """Keywords of `count` distinct captions, halves of given ones joined, and the memory that took."""
+    """The MiB that the keywords of `count` captions took at most."""
     norms = Norms.load("brysbaert")
-    halves = [(text[: len(text) // 2], text[len(text) // 2 :]) for text in texts]
-    joined = (f"{one[0]} {other[1]}" for other in halves for one in halves)
-    for chunk in chunked(islice(joined, count), 1000):
+    halves = [(words[: len(words) // 2], words[len(words) // 2 :]) for words in map(str.split, texts)]
+    joined = (" ".join(one[0] + other[1]) for other in halves for one in halves)
+    for chunk in chunked(islice(chain(texts, joined), count), 1000):
         extract_keywords_batch(chunk, norms)
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+    # Not ru_maxrss, which starts at the parent's.
+    return int(re.search(r"VmHWM:\s+(\d+) kB", Path("/proc/self/status").read_text())[1]) / 1024
 
 
 if __name__ == "__main__":
@@ -137,8 +141,9 @@ if __name__ == "__main__":
     if options.needs:
         print(needs(json.load(sys.stdin), options.needs))
         sys.exit()
-    texts = captions(options.captions, options.count)
+    found = captions(options.captions)
+    texts = found[: options.count]
     values = measure(texts, options.blocks)
     values["concreteness"] = concreteness(texts, options.blocks)
-    values["memory"] = memory(texts, options.memory)
+    values["memory"] = memory(found, options.memory)
     publish(values, options.out)

@@ -83,6 +83,8 @@ speed.words(found)
 # %% tags=["hide-input"]
 planted = speed.read(benchmarks, "plant")
 display(HTML(f"<p>{speed.on(planted)}</p>"), speed.planting(planted))
+
+# %% tags=["hide-input"]
 scenes = speed.read(benchmarks, "world")
 faster = speed.spread(scenes and scenes["values"]["faster"])
 display(HTML(f"<p>Scenes: <strong>{faster}</strong> times faster. {speed.on(scenes)}</p>"))

@@ -122,12 +122,17 @@ verdicts = plant.verdicts(plants)
 plant.quality(verdicts)
 
 # %% [markdown]
-# How often two readers gave the same answer, and what text alone gives away: a classifier that sees only
-# words and word pairs of one text, cross-validated over pictures, is asked whether it is a caption or a
-# rewriting (single), or which of a caption and its rewriting is which (pair). Chance is 50 %.
+# How often two readers gave the same answer, in percent:
 
 # %% tags=["hide-input"]
-display(plant.agreement(verdicts))
+plant.agreement(verdicts)
+
+# %% [markdown]
+# What text alone gives away: a classifier that sees only words and word pairs of one text, cross-validated
+# over pictures, is asked whether it is a caption or a rewriting (single), or which of a caption and its
+# rewriting is which (pair). Chance is 50 %.
+
+# %% tags=["hide-input"]
 plant.text_probe(verdicts)
 
 # %% [markdown]
@@ -139,10 +144,12 @@ plant.text_probe(verdicts)
 # | When | then |
 # |---|---|
 # | a caption is empty, has markup or unreadable characters, or comes twice for a picture | it is counted |
-# | the norms cover no word of it | it is counted |
+# | it has no word to choose: the norms cover none, or none is as concrete as asked | it is counted |
 # | the change lies past CLIP's 77 tokens | it is counted; the pair would be read alike |
 # | a picture is missing, damaged, under 32 pixels or over 500 million | its records are counted |
 # | it is grey, CMYK, 16-bit, transparent, turned by EXIF | it is read as a viewer shows it |
-# | one record makes a model fail | it is counted; twenty in a row stop the run with the error |
+# | one record makes a model fail | it is counted, and tried again with the command; twenty in a row stop it |
+# | a missing picture is there by now | the command, said again, makes its shard again |
+# | the folder was made by another recipe | it is refused, and stays as it is |
 # | Karpathy's training split is asked for | a note: it has pictures that SugarCrepe tests on |
 # | SDXL-Turbo's steps x strength is below 1 | it is refused before anything is loaded |

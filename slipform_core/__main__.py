@@ -141,7 +141,9 @@ def plant(
     path: Annotated[Path, typer.Argument(help="Captions with pictures: a file or a folder, see --kind.")],
     out: Annotated[Path, typer.Option(help="The folder to write; a run that was killed goes on in it.")],
     kind: Annotated[str, typer.Option(help="coco, karpathy, flickr, table, folder, webdataset.")] = "",
-    split: Annotated[str, typer.Option(help="Of karpathy (train2014 by default) and flickr (train).")] = "",
+    split: Annotated[
+        str, typer.Option(help="Of karpathy (train2014 of COCO by default) and flickr (train).")
+    ] = "",
     images: Annotated[Path | None, typer.Option(help="Folder of the pictures; PATH's by default.")] = None,
     picture_column: Annotated[str, typer.Option(help="Of a table; guessed by its name.")] = "",
     caption_column: Annotated[str, typer.Option(help="Of a table; guessed by its name.")] = "",
@@ -160,8 +162,8 @@ def plant(
     recipe = config.load_recipe(profile, settings)
     from slipform_core import planting, samples, sources
 
-    planting.check(recipe)
     stages, share = planting.stages(stage), planting.share(part)
+    planting.check(recipe, stages)
     columns = {"picture_column": picture_column, "caption_column": caption_column}
     source = sources.photos(path, kind=kind, split=split, images=images, **columns)
     print(source)

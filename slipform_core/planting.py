@@ -1,22 +1,25 @@
 """Hard negatives of photographs by a recipe: its parts put together, run, and looked at before they run."""
 
+import json
 import re
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache, cached_property
 from itertools import islice
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from filelock import FileLock, Timeout
 
 from slipform_core import hub, results
-from slipform_core.concrete_plant import PictureStage, PlantReport, TextStage, report
+from slipform_core.concrete_plant import PictureStage, PlantReport, TextStage, report, texts_report
 from slipform_core.concrete_plant.parts import WHOLE, Share
 from slipform_core.concreteness import Norms, extract_keywords_batch
 from slipform_core.config import Recipe, fingerprint
 from slipform_core.editors import Editor
+from slipform_core.files import write_text
 from slipform_core.mistakes import Mistake
 from slipform_core.records import Caption
 from slipform_core.rewriters import Rewriter, SwapWords
@@ -25,7 +28,8 @@ from slipform_core.stages import code
 
 STAGES = ("text", "pictures")
 CAPTIONS, PICTURES = 2000, 50  # that a dry run looks at
-INDEX = "index"
+INDEX, RECIPE = "index", "recipe.json"
+SPEED = ("device", "batch", "compile")  # settings that change no record, or only by rounding
 NOTE = "plant"
 
 
@@ -44,12 +48,16 @@ class Planting:
     ) -> PlantReport:
         """Run the stages over the source's captions, the first `limit` of them; what stands is kept.
 
-        Raises a Mistake where another process is at work on the same share of the same folder.
+        Raises a Mistake, before any work, where another process is at work on the same share of the folder,
+        where the folder is another recipe's or has more captions, and where none of the pictures is there.
         """
+        if "pictures" in stages:
+            self.source.check_pictures()
         self.out.mkdir(parents=True, exist_ok=True)
         lock = FileLock(self.out / f".part-{share.index + 1}-of-{share.count}.lock", timeout=0)
         try:
             with lock:
+                self._claim(limit)
                 return self._run(stages, share, limit)
         except Timeout:
             raise Mistake(f"another process is at work on this part of {self.out}") from None
@@ -61,7 +69,22 @@ class Planting:
             self.texts(self.rewriter()).run(captions, self.out, self.recipe.shard_captions, share, expected)
         if "pictures" in stages:
             self.pictures().run(self.out, share)
-        return report(self.out)
+        return report(self.out) if "pictures" in stages else texts_report(self.out)
+
+    def _claim(self, limit: int | None) -> None:
+        """A folder is of one recipe: what took days is not lost to a changed word, nor counted under it."""
+        path, mine = self.out / RECIPE, _deciding(self.recipe)
+        theirs = json.loads(path.read_text()) if path.is_file() else mine
+        for name, value in mine.items():
+            if theirs.get(name) != value:
+                raise Mistake(
+                    f"{self.out} was made with {name} = {theirs.get(name)!r}, and the recipe has {value!r}: "
+                    "take another --out"
+                )
+        made = texts_report(self.out).read
+        if limit and limit < made:
+            raise Mistake(f"{self.out} has {made:,} captions, more than --limit {limit}: take another --out")
+        write_text(path, json.dumps(mine, indent=1))
 
     def texts(self, rewriter: Rewriter) -> TextStage:
         recipe = self.recipe
@@ -122,34 +145,53 @@ class Planting:
         return SdxlTurboEditor(**settings, compile=bool(self.recipe.editor.compile))
 
 
+def _deciding(recipe: Recipe) -> dict[str, Any]:
+    """The settings of a recipe that decide what is made, such as "editor.steps"."""
+    settings = {}
+    for name, value in recipe.model_dump(exclude={"profile"}).items():
+        parts = {f"{name}.{key}": one for key, one in value.items()} if isinstance(value, dict) else {}
+        settings |= parts or {name: value}
+    return {name: value for name, value in settings.items() if name.rpartition(".")[2] not in SPEED}
+
+
 def _qwen(recipe: Recipe) -> Rewriter:
     from slipform_core.rewriters.qwen import QwenRewriter
 
     return QwenRewriter(**recipe.rewriter.model_dump(exclude={"kind"}))
 
 
-def _named(recipe: Recipe) -> Iterator[str]:
-    """The models that a recipe names, beside a chat model."""
-    for part in (recipe.rewriter, recipe.editor):
-        given = part.model_dump(include={"encoder", "fluency", "vae"})
-        yield from filter(None, given.values())
-    if recipe.editor.kind == "sdxl-turbo":
-        yield recipe.editor.model
+def check(recipe: Recipe, stages: Sequence[str] = STAGES) -> None:
+    """Raise a Mistake for settings that would stop one of the stages before its first record.
 
-
-def check(recipe: Recipe) -> None:
-    """Raise a Mistake for settings that would stop a stage before its first record; no model is loaded."""
+    No model is loaded.
+    """
+    parts = {"text": recipe.rewriter, "pictures": recipe.editor}
     try:
-        if recipe.rewriter.kind == "qwen":
-            _qwen(recipe)
-        for model in _named(recipe):
-            hub.check(model)
-        if recipe.editor.kind == "sdxl-turbo":
-            from slipform_core.editors.sdxl_turbo.checks import effective_steps
+        for part in (parts[stage] for stage in stages):
+            given = part.model_dump(include={"encoder", "fluency", "vae"})
+            for model in filter(None, given.values()):
+                hub.check(model)
+            if part.kind == "qwen":
+                _qwen(recipe)
+            if part.kind == "sdxl-turbo":
+                from slipform_core.editors.sdxl_turbo import checks
 
-            effective_steps(recipe.editor.steps, recipe.editor.strength)
+                checks.check(**part.model_dump(include={"steps", "strength", "side", "batch", "dtype"}))
+                hub.check(part.model, part.revision)
+        for stage in stages:
+            _check_device(getattr(parts[stage], "device", "cpu"))
     except ValueError as error:
         raise Mistake(str(error)) from None
+
+
+def _check_device(device: str) -> None:
+    if device.startswith("cuda"):
+        import torch
+
+        if not torch.cuda.is_available():
+            raise ValueError(
+                f"device is {device!r}, and torch finds no GPU here: device=cpu is slow but works"
+            )
 
 
 def stages(name: str) -> Sequence[str]:
@@ -178,7 +220,7 @@ def note(planting: Planting, report: PlantReport, *, source: str, command: str, 
         seconds=seconds,
     )
     values = {
-        "captions": len(planting.source),
+        "captions": report.read,
         "pictures": planting.source.pictures,
         "faults of the source": dict(planting.source.faults),
         "kept": report.kept,

@@ -120,8 +120,11 @@ def enter(folder: Path, made: Shard) -> None:
 
 
 def forget(folder: Path, keep: Collection[str]) -> None:
-    """Leave only shards of these names in the manifest."""
+    """Leave only shards of these names, in the manifest and in the folder."""
     _change(folder, lambda lines: [lines.pop(name) for name in lines.keys() - keep])
+    for path in folder.glob("shard-*.tar"):
+        if path.name not in keep:
+            path.unlink(missing_ok=True)
 
 
 def _change(folder: Path, change: Callable[[dict[str, Shard]], Any]) -> None:

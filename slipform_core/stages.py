@@ -61,7 +61,7 @@ def working(text: str) -> str:
 def _files(module: Path) -> list[Path]:
     """A module's file, and the data files beside it that it names, alone or by their folder."""
     text = module.read_text()
-    beside = (path for kind in ("*.csv", "*.json") for path in sorted(module.parent.rglob(kind)))
+    beside = (path for kind in ("*.csv", "*.json", "*.yml") for path in sorted(module.parent.rglob(kind)))
     return [module, *(path for path in beside if path.relative_to(module.parent).parts[0] in text)]
 
 

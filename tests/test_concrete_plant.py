@@ -139,10 +139,10 @@ def test_a_caption_without_covered_keyword_and_an_empty_one_are_counted():
     nothing = [Caption("1", None, "of the and"), Caption("2", None, "zzxqy"), Caption("3", None, " ")]
     kept, rejected = negatives(make(rewriter=Scripted("a cow")), nothing)
     assert kept == []
-    assert rejected == {"no covered keyword": 2, "empty caption": 1}
+    assert rejected == {"no word to choose": 2, "empty caption": 1}
     assert negatives(make("swap", rewriter=Scripted("a cow")), [Caption("4", None, "a dog")]) == (
         [],
-        {"no covered keyword": 1},
+        {"no word to choose": 1},
     )
     assert negatives(make(), []) == ([], {})
 

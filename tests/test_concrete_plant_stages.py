@@ -56,7 +56,7 @@ def test_kept_and_rejected_stand_in_the_order_of_the_captions_with_what_was_trie
     ]
     assert part.rejected == [
         Rejection(rows[0], "unchanged", "dogs", "two dogs"),
-        Rejection(rows[1], "no covered keyword"),
+        Rejection(rows[1], "no word to choose"),
         Rejection(rows[3], "failed: ZeroDivisionError", "cat"),
         Rejection(rows[4], "changed more than the span", "cup", "a mug there"),
         Rejection(rows[5], "empty caption"),

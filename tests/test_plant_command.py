@@ -3,6 +3,7 @@
 from pathlib import Path
 
 import pytest
+import torch
 from made_up_encoder import MadeUpEncoder
 from photo_task import write_task
 from test_main import ROOT, call
@@ -63,8 +64,17 @@ def test_a_dry_run_writes_nothing(task, tmp_path, monkeypatch, capsys):
         (["tests", "--part", "9/8"], "part '9/8' is not like 2/8"),
         (["tests"], "the source has no captions"),
         (
-            ["tests", "--profile", "paper", "--settings", "rewriter.engine=transformers editor.strength=0.1"],
+            ["tests", "--profile", "paper"]
+            + ["--settings", "rewriter.engine=transformers rewriter.device=cpu editor.strength=0.1"],
             "steps 2 x strength 0.1",
+        ),
+        *(
+            (["tests", "--profile", "paper", "--stage", "pictures", "--settings", settings], says)
+            for settings, says in (
+                ("editor.dtype=fp16", "unknown dtype 'fp16'; there are: float32"),
+                ("editor.side=500", "side is 500: it is a multiple of 8"),
+                ("editor.model=tests editor.revision=main", "is a folder, which has no revision"),
+            )
         ),
     ],
 )
@@ -74,6 +84,24 @@ def test_a_mistake_is_one_line_and_writes_nothing(words, says, tmp_path, monkeyp
     assert says in said
     assert said.count("\n") == 1
     assert not (tmp_path / "out").exists()
+
+
+def test_pictures_that_lie_elsewhere_are_said_before_any_work(task, tmp_path, monkeypatch, capsys):
+    words = ["plant", str(task), "--images", str(tmp_path), "--out", str(tmp_path / "out")]
+    assert call(words, monkeypatch) == 2
+    said = capsys.readouterr().err
+    assert f"none of the 30 pictures is there, the first would be {tmp_path}/" in said
+    assert "--images" in said
+    assert not (tmp_path / "out").exists()
+    assert call([*words, "--stage", "text", "--settings", SMALL], monkeypatch) == 0
+
+
+def test_a_device_that_is_not_here_is_said_before_any_work(tmp_path, monkeypatch, capsys):
+    if torch.cuda.is_available():
+        pytest.skip("there is a GPU")
+    words = ["plant", "tests", "--profile", "paper", "--stage", "pictures", "--out", str(tmp_path / "out")]
+    assert call(words, monkeypatch) == 2
+    assert "device is 'cuda', and torch finds no GPU here" in capsys.readouterr().err
 
 
 def test_gated_and_unknown_data_are_said_in_one_line(tmp_path, monkeypatch, capsys):

@@ -145,11 +145,10 @@ def test_each_record_has_seeds_of_its_own():
 
 
 def test_captions_that_cannot_be_asked_for_come_back():
-    long = "a dog " + "and a cat " * 500
-    texts = ["", "  ", long, "a \ud83d dog", "a dog"]
+    texts = ["", "  ", "a \ud83d dog", "a dog"]
     rewriter = scripted({"a dog": ["a cat"]})
-    targets = [Keyword("", "", "NOUN", 0, 0, None, "object")] * 4 + [keyword("a dog", "dog")]
-    assert rewriter.rewrite(captions(*texts), targets, seed=1) == [*texts[:4], "a cat"]
+    targets = [Keyword("", "", "NOUN", 0, 0, None, "object")] * 3 + [keyword("a dog", "dog")]
+    assert rewriter.rewrite(captions(*texts), targets, seed=1) == [*texts[:3], "a cat"]
     assert [len(call) for call in rewriter.engine.asked] == [1]
     assert scripted({}).rewrite([], [], seed=1) == []
 

@@ -9,6 +9,7 @@ from PIL import Image
 
 from slipform_core.editors import retrieve
 from slipform_core.editors.retrieve import CaptionIndex, RetrieveEditor, words
+from slipform_core.mistakes import Mistake
 from slipform_core.records import Caption
 
 ROWS = [
@@ -51,6 +52,25 @@ def test_the_photo_whose_caption_fits_best_is_taken_at_the_size_of_the_original(
 def test_a_photo_has_to_say_the_new_word(editor):
     made = edit(editor, "a dog runs on the grass", "a goat runs on the grass")
     assert made == (None, None, "no other photo fits")
+
+
+def test_a_photo_may_say_the_new_word_with_another_article(tmp_path):
+    rows = [*captions(), Caption("f.jpg", None, "the owl runs on the grass")]
+    encoder = MadeUpEncoder(common=0.1)
+    editor = RetrieveEditor(
+        CaptionIndex(rows, encoder, tmp_path), encoder, lambda name, side: picture("e", side)
+    )
+    made = edit(editor, "a dog runs on the grass", "an owl runs on the grass")
+    assert made.path == "f.jpg"
+
+
+def test_vectors_of_other_captions_do_not_stay(tmp_path):
+    encoder = MadeUpEncoder()
+    for count in (3, 5):
+        made = CaptionIndex(captions()[:count], encoder, tmp_path)
+    assert [path.stem for path in tmp_path.glob("*.npy")] == [f"captions-{made.version}"]
+    with pytest.raises(Mistake, match="no picture of the source is there"):
+        CaptionIndex([], encoder, tmp_path)
 
 
 def test_a_photo_has_to_fit_and_better_than_it_fits_the_original(editor):
@@ -122,7 +142,7 @@ def test_the_version_names_the_captions_their_pictures_and_the_encoder(tmp_path)
     indexes = [CaptionIndex(rows, encoder, tmp_path) for rows in sources]
     indexes.append(CaptionIndex(captions(), other, tmp_path))
     assert len({index.version for index in indexes}) == 5
-    assert RetrieveEditor(indexes[0], encoder, picture).version == f"retrieve@1-{indexes[0].version}"
+    assert RetrieveEditor(indexes[0], encoder, picture).version == f"retrieve@2-{indexes[0].version}"
 
 
 class Stops(MadeUpEncoder):

@@ -70,7 +70,7 @@ def test_a_run_that_kept_nothing_has_a_page(tmp_path, monkeypatch):
     monkeypatch.setattr(sentences, "encoder", lambda *_: MadeUpEncoder())
     report = planted(task, tmp_path / "out")
     page = write_page(report, recipe=RECIPE, source="x", count=4).read_text()
-    assert "No pair of pictures" in page and "no covered keyword" in page
+    assert "There is none to show" in page and "no word to choose" in page
 
 
 def test_what_two_captions_do_not_share():

@@ -5,7 +5,7 @@ keywords -> target word by concreteness -> rewritten caption -> audit -> edited 
 
 from .parts import Rejection, rejections
 from .pictures import PictureStage
-from .plant import ConcretePlant, PlantReport, report
+from .plant import ConcretePlant, PlantReport, report, texts_report
 from .texts import SWAP, TextStage
 
 __all__ = [
@@ -17,4 +17,5 @@ __all__ = [
     "TextStage",
     "rejections",
     "report",
+    "texts_report",
 ]

@@ -4,6 +4,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 LIMIT = 20  # failures in a row, after which it is not the records
+FAILED = "failed: "
 
 
 class Failure(str):
@@ -33,6 +34,6 @@ class Guard:
             self.in_a_row += 1
             if self.in_a_row >= LIMIT:
                 raise
-            return [Failure(f"failed: {type(error).__name__}")]
+            return [Failure(FAILED + type(error).__name__)]
         self.in_a_row = 0
         return outcomes

@@ -9,10 +9,11 @@ import hashlib
 import json
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import NamedTuple
 
+from slipform_core.concrete_plant.guard import FAILED
 from slipform_core.files import write_text
 from slipform_core.records import Caption, HardNegative
 
@@ -69,8 +70,14 @@ def part_paths(folder: Path, kind: str = TEXT) -> dict[int, Path]:
 
 
 def stands(path: Path, source: str) -> bool:
-    """Whether a part was made from this source; parts are written whole."""
-    return path.is_file() and head(path).get("source") == source
+    """Whether a part was made from this source and nothing failed meanwhile; parts are written whole."""
+    found = head(path) if path.is_file() else {}
+    return found.get("source") == source and not failed(found["rejected"])
+
+
+def failed(reasons: Iterable[str]) -> bool:
+    """Whether one of the reasons may have passed by now, as that a device was out of memory."""
+    return any(reason.startswith(FAILED) for reason in reasons)
 
 
 def head(path: Path) -> dict:
@@ -101,8 +108,21 @@ def digest(path: Path) -> str:
         return hashlib.file_digest(stream, "sha256").hexdigest()[:16]
 
 
-def write_dropped(path: Path, dropped: Iterable[Rejection]) -> None:
-    _write(path, [{}, *map(asdict, dropped)])
+@dataclass
+class Dropped:
+    """The records that the picture stage dropped, and the captions of the pictures that it could not read."""
+
+    records: list[Rejection] = field(default_factory=list)
+    unread: list[Caption] = field(default_factory=list)
+
+
+def write_dropped(path: Path, dropped: Dropped) -> None:
+    _write(path, [{"unread": list(map(asdict, dropped.unread))}, *map(asdict, dropped.records)])
+
+
+def unread(path: Path) -> list[Caption]:
+    """A caption of each picture that could not be read."""
+    return [Caption(**fields) for fields in head(path)["unread"]]
 
 
 def rejections(folder: Path) -> Iterator[Rejection]:

@@ -16,13 +16,16 @@ from slipform_core.concrete_plant.guard import Failure, Guard
 from slipform_core.concrete_plant.parts import (
     DROPPED,
     WHOLE,
+    Dropped,
     Rejection,
     Share,
     digest,
+    failed,
     head,
     part_path,
     part_paths,
     read_part,
+    unread,
     write_dropped,
 )
 from slipform_core.editors import Edit, Editor
@@ -52,10 +55,14 @@ class PictureStage:
     ):
         self.editor, self.batch, self.side, self.quality = editor, batch, side, quality
         self._picture = picture
-        self._guard = Guard()
+        # An editor that always fails is not excused by pictures that can be read.
+        self._loads, self._edited = Guard(), Guard()
 
     def run(self, out: Path, share: Share = WHOLE) -> None:
-        """Make the shards of this process's share of the parts of a folder; those that stand are kept."""
+        """Make the shards of this process's share of the parts of a folder; those that stand are kept.
+
+        A shard is made again where a record failed in it, or a picture that was dropped can be read by now.
+        """
         paths = part_paths(out)
         mine = {index: path for index, path in paths.items() if share.has(index)}
         total = sum(head(path)["captions"] for path in mine.values())
@@ -75,10 +82,10 @@ class PictureStage:
 
     def _shard(self, out: Path, index: int, path: Path, old: shards.Shard | None, bar: Any) -> shards.Shard:
         source, lost = self.source(digest(path)), part_path(out, index, DROPPED)
-        if old and old.source == source and lost.is_file() and shards.intact(out, old):
+        if old and old.source == source and shards.intact(out, old) and self._final(lost, old):
             bar.update(old.captions)
             return old
-        part, dropped = read_part(path), []
+        part, dropped = read_part(path), Dropped()
         bar.update(len(part.rejected))
         made = shards.write_shard(
             out,
@@ -86,14 +93,20 @@ class PictureStage:
             self.samples(_ticking(part.kept, bar), dropped),
             source=source,
             captions=part.captions,
-            rejected=lambda: part.reasons + Counter(rejection.reason for rejection in dropped),
+            rejected=lambda: part.reasons + Counter(rejection.reason for rejection in dropped.records),
             quality=self.quality,
         )
         write_dropped(lost, dropped)
         shards.enter(out, made)
         return made
 
-    def samples(self, kept: Iterable[Row], dropped: list[Rejection]) -> Iterator[shards.Sample]:
+    def _final(self, lost: Path, old: shards.Shard) -> bool:
+        """Whether nothing that was dropped from a shard might be made by now."""
+        if not lost.is_file() or failed(old.rejected):
+            return False
+        return all(isinstance(self._load(caption), Failure) for caption in unread(lost))
+
+    def samples(self, kept: Iterable[Row], dropped: Dropped) -> Iterator[shards.Sample]:
         """The samples of these records in their order; what is dropped is added to `dropped`."""
         pictures: dict[str, Image.Image | Failure] = {}
         for rows in chunked(kept, self.batch):
@@ -101,7 +114,10 @@ class PictureStage:
             before, pictures = pictures, {}
             for caption, _ in rows:
                 if caption.image_id not in pictures:
-                    pictures[caption.image_id] = before.get(caption.image_id) or self._load(caption)
+                    picture = before.get(caption.image_id) or self._load(caption)
+                    pictures[caption.image_id] = picture
+                    if isinstance(picture, Failure) and caption.image_id not in before:
+                        dropped.unread.append(caption)
             usable = [row for row in rows if not isinstance(pictures[row[0].image_id], Failure)]
             edits = self._edits([(*row, pictures[row[0].image_id]) for row in usable])
             outcomes = {record.record_id: edit for (_, record), edit in zip(usable, edits, strict=True)}
@@ -109,7 +125,8 @@ class PictureStage:
                 picture = pictures[caption.image_id]
                 edit = outcomes.get(record.record_id, picture)
                 if isinstance(edit, Failure):
-                    dropped.append(Rejection(caption, edit, record.keyword.text, record.negative_caption))
+                    tried = record.keyword.text, record.negative_caption
+                    dropped.records.append(Rejection(caption, edit, *tried))
                 else:
                     yield self._sample(record, picture, edit)
 
@@ -120,25 +137,20 @@ class PictureStage:
             except BadPicture as bad:
                 return [Failure(bad)]
 
-        return self._guard.each(load, [caption])[0]
+        return self._loads.each(load, [caption])[0]
 
     def _edits(self, rows: Sequence[tuple[Caption, HardNegative, Image.Image]]) -> list[Edit | Failure]:
         def edit(rows: Sequence[tuple[Caption, HardNegative, Image.Image]]) -> list[Edit | Failure]:
             captions, records, pictures = zip(*rows, strict=True)
-            try:
-                edits = self.editor.edit(
-                    captions,
-                    pictures,
-                    [record.negative_caption for record in records],
-                    seeds=[record.provenance.seed for record in records],
-                )
-            except BadPicture as bad:  # another photo, that of a record which is asked for alone next
-                if len(rows) > 1:
-                    raise
-                return [Failure(bad)]
+            edits = self.editor.edit(
+                captions,
+                pictures,
+                [record.negative_caption for record in records],
+                seeds=[record.provenance.seed for record in records],
+            )
             return [Failure(made.fault) if made.fault else made for made in edits]
 
-        return self._guard.each(edit, rows) if rows else []
+        return self._edited.each(edit, rows) if rows else []
 
     def _sample(self, record: HardNegative, picture: Image.Image, edit: Edit) -> shards.Sample:
         provenance = replace(record.provenance, editor=self.editor.version)

@@ -19,15 +19,23 @@ from slipform_core.rewriters import Rewriter
 
 @dataclass(frozen=True)
 class PlantReport:
-    """What a run made: hard negatives kept, captions rejected by reason, and where the shards are."""
+    """What a run made: hard negatives kept, captions rejected by reason, and where they are.
+
+    pictures: whether the kept have been through the picture stage.
+    """
 
     kept: int
     rejected: Counter[str]
     folder: Path
+    pictures: bool = True
+
+    @property
+    def read(self) -> int:
+        """How many captions there were."""
+        return self.kept + self.rejected.total()
 
     def __str__(self) -> str:
-        read = self.kept + self.rejected.total()
-        lines = [f"{self.kept:,} hard negatives of {read:,} captions in {self.folder}"]
+        lines = [f"{self.kept:,} hard negatives of {self.read:,} captions in {self.folder}"]
         return "\n".join(lines + [f"  {count:>9,} {why}" for why, count in self.rejected.most_common()])
 
 
@@ -67,13 +75,16 @@ class ConcretePlant:
 
 
 def report(out: Path) -> PlantReport:
-    """What the manifest of a folder says; of one without shards, what its text stage made."""
+    """What both stages made in a folder, as its manifest says."""
     made = shards.read_manifest(out)
-    if made:
-        return PlantReport(sum(shard.records for shard in made), shards.rejections(made), out)
+    return PlantReport(sum(shard.records for shard in made), shards.rejections(made), out)
+
+
+def texts_report(out: Path) -> PlantReport:
+    """What the text stage made in a folder."""
     kept, rejected = 0, Counter()
     for path in part_paths(out).values():
         part = head(path)
         rejected += Counter(part["rejected"])
         kept += part["captions"] - sum(part["rejected"].values())
-    return PlantReport(kept, rejected, out)
+    return PlantReport(kept, rejected, out, pictures=False)

@@ -26,7 +26,7 @@ from slipform_core.rewriters import Rewriter, record_rng
 from slipform_core.sources import whole_pictures
 
 SWAP = "swap"
-NOTHING = "no covered keyword"
+NOTHING = "no word to choose"
 REPEATED = "repeated caption"
 EMPTY = "empty caption"
 MARKUP = "markup in the caption"
@@ -115,7 +115,11 @@ class TextStage:
                 else:
                     records[row] = self._record(caption, target, answer)
                     rejected.pop(row, None)
-            open_rows = [row for row in open_rows if row not in records]
+            # What failed is not asked for again here: the guard would take few bad captions for a bad model.
+            over = {
+                row for row, answer in zip(open_rows, answers, strict=True) if isinstance(answer, Failure)
+            }
+            open_rows = [row for row in open_rows if row not in records and row not in over]
         kept = [(captions[row], records[row]) for row in sorted(records)]
         return Part(kept, [rejected[row] for row in sorted(rejected)])
 

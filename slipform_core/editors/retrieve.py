@@ -22,7 +22,7 @@ from slipform_core.audit import ARTICLES
 from slipform_core.changes import words
 from slipform_core.editors.protocol import Edit
 from slipform_core.files import whole
-from slipform_core.mistakes import BadPicture
+from slipform_core.mistakes import BadPicture, Mistake
 from slipform_core.records import Caption
 from slipform_core.sentences import SentenceEncoder
 
@@ -49,6 +49,8 @@ class CaptionIndex:
             texts.append(caption.text)
             for word in set(words(caption.text)):
                 self._rows.setdefault(word, array("I")).append(row)
+        if not texts:
+            raise Mistake("no picture of the source is there, so that none can be taken for another")
         self.version = digest.hexdigest()[:8]
         path = folder / f"captions-{self.version}.npy"
         # The processes that share a run begin together: one encodes, the others wait for it.
@@ -56,6 +58,7 @@ class CaptionIndex:
         with FileLock(path.with_suffix(".lock")):
             if not path.is_file():
                 _encode(texts, encoder, path)
+                _drop_others(path)
         self.vectors = np.load(path, mmap_mode="r")
 
     def vector(self, caption: Caption) -> NDArray[np.float32]:
@@ -77,9 +80,9 @@ class CaptionIndex:
 class RetrieveEditor:
     """Takes the photo whose caption is nearest to the negative caption, if it fits that and not the original.
 
-    A photo fits whose caption has the new words, or all where two were exchanged, a cosine of at least 0.6 to
-    the negative caption, and a greater one to it than to the original. picture: a photo by its id, of the
-    size of the originals.
+    A photo fits whose caption has the new words, or all where two were exchanged, articles aside, a cosine of
+    at least 0.6 to the negative caption, and a greater one to it than to the original. picture: a photo by
+    its id, of the size of the originals.
     """
 
     side = None
@@ -91,7 +94,7 @@ class RetrieveEditor:
         picture: Callable[[str, int], Image.Image],
     ):
         self._index, self._encoder, self._picture = index, encoder, picture
-        self.version = f"retrieve@1-{index.version}"
+        self.version = f"retrieve@2-{index.version}"
 
     def edit(
         self,
@@ -113,7 +116,8 @@ class RetrieveEditor:
         wanted: NDArray[np.float32],
     ) -> Edit:
         said = set(words(negative))
-        rows = self._index.with_words(said.difference(words(caption.text)) or said - ARTICLES)
+        new = said.difference(words(caption.text), ARTICLES)
+        rows = self._index.with_words(new or said - ARTICLES)
         vectors = self._index.vectors[rows].astype(np.float32)
         cosines = vectors @ wanted
         fits = (cosines >= FITS) & (cosines > vectors @ self._index.vector(caption))
@@ -124,6 +128,13 @@ class RetrieveEditor:
             with suppress(BadPicture):
                 return Edit(self._picture(name, image.width), name)
         return Edit(None, fault=NONE)
+
+
+def _drop_others(path: Path) -> None:
+    """Remove the vectors of captions of before, hundreds of megabytes."""
+    for other in path.parent.glob("captions-*"):
+        if other.stem != path.stem:
+            other.unlink(missing_ok=True)
 
 
 def _encode(texts: Sequence[str], encoder: SentenceEncoder, path: Path) -> None:

@@ -80,7 +80,7 @@ def quality(found: Mapping[str, Any] | None) -> Figure | None:
         panel.axvline(aim, color=COLOURS[1], linestyle="--")
         panel.set(title=question.replace("_", " "), xlim=(0, 103), yticks=rows, yticklabels=names)
         panel.set_xlabel("%")
-    figure.tight_layout()
+    plt.close(figure)  # shown once, as the value of its cell
     return figure
 
 

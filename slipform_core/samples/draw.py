@@ -7,6 +7,8 @@ from pathlib import Path
 import numpy as np
 
 from slipform_core.concrete_plant import Rejection, rejections
+from slipform_core.concrete_plant.parts import part_paths, read_part
+from slipform_core.records import HardNegative
 from slipform_core.shards import Sample, read_chosen, read_manifest, read_records
 
 SHARDS = 8  # that are read for samples, of however many
@@ -24,6 +26,15 @@ def draw_samples(folder: Path, count: int, seed: int) -> list[Sample]:
     chosen = {ids[row] for row in rng.permutation(len(ids))[:count]}
     found = list(read_chosen(folder, chosen, read))
     return [found[row] for row in rng.permutation(len(found))]
+
+
+def draw_texts(folder: Path, count: int, seed: int) -> list[HardNegative]:
+    """`count` hard negatives without pictures, or all where there are fewer, of at most eight parts."""
+    rng = np.random.default_rng(seed)
+    paths = list(part_paths(folder).values())
+    read = [paths[row] for row in sorted(rng.permutation(len(paths))[:SHARDS])]
+    found = [record for path in read for _, record in read_part(path).kept]
+    return [found[row] for row in rng.permutation(len(found))[:count]]
 
 
 def draw_rejections(folder: Path, seed: int) -> dict[str, list[Rejection]]:

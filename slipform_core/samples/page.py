@@ -11,7 +11,8 @@ from slipform_core.changes import marked
 from slipform_core.concrete_plant import PlantReport
 from slipform_core.config import Recipe
 from slipform_core.files import write_text
-from slipform_core.samples.draw import draw_rejections, draw_samples
+from slipform_core.records import HardNegative
+from slipform_core.samples.draw import draw_rejections, draw_samples, draw_texts
 from slipform_core.shards import Sample
 
 PAGE = "samples.html"
@@ -38,8 +39,9 @@ def write_page(report: PlantReport, *, recipe: Recipe, source: str, count: int) 
         recipe=recipe,
         chosen=CHOSEN[recipe.choose],
         kept=report.kept,
-        read=report.kept + report.rejected.total(),
-        samples=[_shown(sample) for sample in draw_samples(report.folder, count, recipe.seed)],
+        pictures=report.pictures,
+        read=report.read,
+        samples=_samples(report, count, recipe.seed),
         rejected=[(reason, number, shown.get(reason, [])) for reason, number in reasons],
     )
     path = report.folder / PAGE
@@ -47,16 +49,20 @@ def write_page(report: PlantReport, *, recipe: Recipe, source: str, count: int) 
     return path
 
 
+def _samples(report: PlantReport, count: int, seed: int) -> list[dict]:
+    if not report.pictures:
+        return [_texts(record) for record in draw_texts(report.folder, count, seed)]
+    return [_shown(sample) for sample in draw_samples(report.folder, count, seed)]
+
+
 def _shown(sample: Sample) -> dict:
-    record = sample.record
+    pictures = {"picture": _jpeg(sample.picture), "negative_picture": _jpeg(sample.negative_picture)}
+    return _texts(sample.record) | pictures
+
+
+def _texts(record: HardNegative) -> dict:
     own, negative = marked(record.caption, record.negative_caption)
-    return {
-        "record": record,
-        "own": own,
-        "negative": negative,
-        "picture": _jpeg(sample.picture),
-        "negative_picture": _jpeg(sample.negative_picture),
-    }
+    return {"record": record, "own": own, "negative": negative}
 
 
 def _jpeg(pixels) -> str:

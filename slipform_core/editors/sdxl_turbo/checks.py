@@ -5,11 +5,27 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
+DTYPES = ("float32", "float16", "bfloat16")
+FACTOR = 8  # of SDXL's own VAE
 NOT_A_NUMBER, BLACK, UNCHANGED = "not a number", "black", "unchanged"
 
 # Levels of 0..255. A photograph of the night is above both; what a safety checker blanks is not.
 BLACK_MAXIMUM, BLACK_MEAN = 16, 2.0
 UNCHANGED_MEAN = 1.0
+
+
+def check(*, steps: int, strength: float, side: int, batch: int, dtype: str, factor: int = FACTOR) -> int:
+    """The steps that diffusers runs; ValueError for settings with which no picture could be made.
+
+    factor: pixels of a picture for one of its latents.
+    """
+    if dtype not in DTYPES:
+        raise ValueError(f"unknown dtype {dtype!r}; there are: {', '.join(DTYPES)}")
+    if batch < 1:
+        raise ValueError(f"batch is {batch}: it is at least 1")
+    if side < 1 or side % factor:
+        raise ValueError(f"side is {side}: it is a multiple of {factor}")
+    return effective_steps(steps, strength)
 
 
 def effective_steps(steps: int, strength: float) -> int:

@@ -13,8 +13,8 @@ from PIL import Image
 from slipform_core.editors.protocol import Edit
 from slipform_core.records import Caption
 
-from .checks import NOT_A_NUMBER, effective_steps, fault
-from .loading import DTYPES, load
+from .checks import NOT_A_NUMBER, check, fault
+from .loading import load
 from .recent import Recent
 
 if TYPE_CHECKING:
@@ -58,11 +58,8 @@ class SdxlTurboEditor:
         device: str = "cpu",
         compile: bool = False,
     ):
-        self.effective_steps = effective_steps(steps, strength)
-        if dtype not in DTYPES:
-            raise ValueError(f"unknown dtype {dtype!r}; there are: {', '.join(DTYPES)}")
-        if batch < 1:
-            raise ValueError(f"batch is {batch}: it is at least 1")
+        settings = {"steps": steps, "strength": strength, "side": side, "batch": batch, "dtype": dtype}
+        check(**settings, factor=1)  # before a model is loaded
         self.steps, self.strength, self.side, self.batch = steps, strength, side, batch
         names = (_name(model), revision, variant, _name(vae), f"{steps}x{float(strength)}-{side}-{dtype}")
         library = f"diffusers{metadata.version('diffusers')}"
@@ -70,8 +67,7 @@ class SdxlTurboEditor:
         self._sources: Recent[str, Tensor] = Recent(SOURCES)
         self._prompts: Recent[str, tuple[Tensor, Tensor]] = Recent(PROMPTS)
         self._pipe = load(model, revision=revision, variant=variant, vae=vae, dtype=dtype, device=device)
-        if side < 1 or side % self._pipe.vae_scale_factor:
-            raise ValueError(f"side is {side}: it is a multiple of {self._pipe.vae_scale_factor}")
+        self.effective_steps = check(**settings, factor=self._pipe.vae_scale_factor)
         if compile:
             self._pipe.unet.compile()
             self._pipe.vae.decoder.compile()

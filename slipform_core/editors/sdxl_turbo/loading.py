@@ -7,7 +7,6 @@ from slipform_core import hub
 if TYPE_CHECKING:
     from diffusers import StableDiffusionXLImg2ImgPipeline
 
-DTYPES = ("float32", "float16", "bfloat16")
 ADVICE = "give a folder as save_pretrained writes it, with safetensors, or a name on the hub"
 
 

@@ -16,7 +16,6 @@ from .engines import Engine, Settings, start
 from .prompt import PROMPT_VERSION, again, conversation
 
 RETRIES = 2  # our choice
-LONGEST = 1000  # characters; our choice: CLIP reads 77 tokens, and the model would copy the rest for nothing
 
 
 class QwenRewriter:
@@ -74,7 +73,7 @@ class QwenRewriter:
     def rewrite(self, captions: Sequence[Caption], keywords: Sequence[Keyword], *, seed: int) -> list[str]:
         """The last answer for each caption; the caption itself where it is not asked for, or not exchanged.
 
-        Not asked for are captions that are blank, longer than `LONGEST`, or no Unicode text.
+        Not asked for are captions that are blank or no Unicode text.
         """
         pairs = list(zip(captions, keywords, strict=True))
         texts = [caption.text for caption in captions]
@@ -132,8 +131,4 @@ class QwenRewriter:
 
 
 def _askable(text: str) -> bool:
-    return (
-        bool(text.strip())
-        and len(text) <= LONGEST
-        and not any("\ud800" <= character <= "\udfff" for character in text)
-    )
+    return bool(text.strip()) and not any("\ud800" <= character <= "\udfff" for character in text)
