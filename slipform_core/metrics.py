@@ -88,6 +88,12 @@ def strict_rank(similarity: ArrayLike, relevant: ArrayLike) -> NDArray[np.intp]:
     similarity: (queries, candidates); relevant: bool of that shape, a positive in each row. Linear in both.
     Raises ValueError for NaN, half precision, unequal shapes and a query without a positive.
     """
+    scores, positives = _ranked(similarity, relevant)
+    best = scores.max(axis=1, where=positives, initial=-np.inf)
+    return np.count_nonzero((scores >= best[:, None]) & ~positives, axis=1)
+
+
+def _ranked(similarity: ArrayLike, relevant: ArrayLike) -> tuple[NDArray[np.floating], Bools]:
     scores = _similarities(similarity, (None,))
     positives = np.asarray(relevant)
     if positives.dtype != np.bool_ or positives.shape != scores.shape:
@@ -95,8 +101,7 @@ def strict_rank(similarity: ArrayLike, relevant: ArrayLike) -> NDArray[np.intp]:
     found = positives.any(axis=1)
     if not found.all():
         raise ValueError(f"query {int(np.argmin(found))} has no relevant candidate")
-    best = scores.max(axis=1, where=positives, initial=-np.inf)
-    return np.count_nonzero((scores >= best[:, None]) & ~positives, axis=1)
+    return scores, positives
 
 
 def recall_at_k(similarity: ArrayLike, relevant: ArrayLike, k: int) -> Bools:
@@ -111,6 +116,23 @@ def recall_at_k(similarity: ArrayLike, relevant: ArrayLike, k: int) -> Bools:
     if not 1 <= k <= candidates:
         raise ValueError(f"k = {k} is not within 1..{candidates}, the number of candidates")
     return ranks < k
+
+
+def average_precision(similarity: ArrayLike, relevant: ArrayLike) -> NDArray[np.float64]:
+    """The average precision of each query's ranking, a negative before a positive that it ties with.
+
+    Shapes and errors of `strict_rank`. Returns (queries,); the mean over queries is retrieval's mAP.
+    Source: the mean over a query's positives of the precision at each one's place.
+    """
+    scores, positives = _ranked(similarity, relevant)
+    found = np.empty(len(scores))
+    for row, (values, own) in enumerate(zip(scores, positives, strict=True)):
+        best_first = np.sort(values[own])[::-1]
+        others = np.sort(values[~own])
+        above = len(others) - np.searchsorted(others, best_first, side="left")
+        places = np.arange(1, len(best_first) + 1)
+        found[row] = (places / (places + above)).mean()
+    return found
 
 
 def macro_average(

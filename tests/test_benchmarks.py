@@ -26,14 +26,14 @@ def test_it_is_registered_with_the_kinds_of_sugarcrepe_and_what_is_made_of_them(
         shape = (1, 3) if name.startswith("scpp") else (2, 2)
         count = len(items.captions)
         assert (items.pictures.shape, items.captions.shape) == ((count, shape[0]), (count, shape[1])), name
-        assert items.scenes.shape == (count,) == (len(items.words),)
+        assert items.clusters.shape == (count,) == (len(items.words),)
         assert 30 < count <= 60
 
 
 def test_the_swaps_are_winogrounds_pairs_too(quiet):
     for kind in ("swap_obj", "swap_att"):
         one, other = quiet.subsets[f"sugarcrepe/{kind}"], quiet.subsets[f"winoground/{kind}"]
-        for part in ("pictures", "captions", "scenes"):
+        for part in ("pictures", "captions", "clusters"):
             assert (getattr(one, part) == getattr(other, part)).all()
         assert one.words == other.words
 
@@ -41,8 +41,8 @@ def test_the_swaps_are_winogrounds_pairs_too(quiet):
 def test_the_scene_of_an_item_is_the_one_of_its_picture():
     benchmark, of = world_benchmark(experiment()), World(88, 0.3)
     for items in benchmark.subsets.values():
-        assert (np.diff(items.scenes) > 0).all()
-        for index, [picture, *_] in list(zip(items.scenes, items.pictures, strict=True))[::7]:
+        assert (np.diff(items.clusters) > 0).all()
+        for index, [picture, *_] in list(zip(items.clusters, items.pictures, strict=True))[::7]:
             scene = of.scene("test", int(index), seed=5)
             assert (draw(scene, side=64, seed=scene.seed) == benchmark.pictures[picture]).all()
 
@@ -84,7 +84,9 @@ def test_it_is_a_function_of_the_experiment():
     for name, items in one.subsets.items():
         assert (items.captions == same.subsets[name].captions).all()
         assert (items.pictures == same.subsets[name].pictures).all()
-        assert (items.scenes == same.subsets[name].scenes).all() and items.words == same.subsets[name].words
+        assert (items.clusters == same.subsets[name].clusters).all() and items.words == same.subsets[
+            name
+        ].words
     assert one.texts != other.texts
 
 

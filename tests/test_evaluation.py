@@ -9,11 +9,12 @@ import torch
 from torch.nn.functional import normalize
 
 from slipform_core.benchmarks import Benchmark, Items
-from slipform_core.evaluation import RECALLS, embed, evaluate, zero_shot_accuracy
+from slipform_core.evaluation import RECALLS, embed, evaluate, scores, zero_shot_accuracy
 from slipform_core.metrics import macro_average, macro_of
 from slipform_core.records import Score
 
 WIDTH = 16
+RULE = {"sugarcrepe": "pairs", "scpp": "scpp", "winoground": "winoground"}
 RETRIEVAL = "retrieval/world"
 SUBSETS = {"sugarcrepe/replace_obj": (2, 2), "sugarcrepe/swap_obj": (2, 2)}  # pictures, captions of an item
 SUBSETS |= {"scpp/swap_obj": (1, 3), "winoground/swap_obj": (2, 2)}
@@ -54,7 +55,12 @@ def benchmark(pictures: int, texts: int, items: int, seed: int = 0) -> Benchmark
         return np.array([rng.choice(count, each, replace=False) for _ in range(items)])
 
     subsets = {
-        name: Items(some(pictures, one), some(texts, other), np.arange(items), ("dog",) * items)
+        name: Items(
+            some(pictures, one),
+            some(texts, other),
+            np.arange(items),
+            RULE[name.split("/")[0]],
+        )
         for name, (one, other) in SUBSETS.items()
     }
     queries = rng.permutation(texts)[: texts - 3]
@@ -103,19 +109,32 @@ def slow_items(clip: Lookup, name: str, items: Items) -> tuple[dict[str, list[bo
     return found, sum(tied) / len(tied)
 
 
+def slow_precision(row: list[tuple[float, bool]]) -> float:
+    """Down the ranking, negatives first among equals, the mean of the precision at each positive."""
+    hits, total = 0, 0.0
+    for place, (_, own) in enumerate(sorted(row, key=lambda pair: (-pair[0], pair[1])), 1):
+        hits += own
+        total += own * hits / place
+    return total / hits
+
+
 def slow_retrieval(clip: Lookup, given: Benchmark) -> dict[str, float]:
     """Found at k: fewer than k wrong candidates score at least as high as the best right one."""
     links = list(zip(*(part.tolist() for part in given.retrieval), strict=True))
     candidates, found = sorted({owner for _, owner in links}), {}
     ranks: dict[str, list[int]] = {"t2i": [], "i2t": []}
+    precisions: dict[str, list[float]] = {"t2i": [], "i2t": []}
     for text, owner in links:
         row = {picture: float(clip.texts[text] @ clip.images[picture]) for picture in candidates}
         ranks["t2i"].append(sum(row[p] >= row[owner] for p in candidates if p != owner))
+        precisions["t2i"].append(slow_precision([(row[p], p == owner) for p in candidates]))
     for picture in candidates:
         row = [(float(clip.texts[text] @ clip.images[picture]), owner == picture) for text, owner in links]
         best = max(value for value, own in row if own)
         ranks["i2t"].append(sum(value >= best for value, own in row if not own))
+        precisions["i2t"].append(slow_precision(row))
     for way, places in ranks.items():
+        found[f"{way}_map"] = sum(precisions[way]) / len(places)
         for k in RECALLS:
             found[f"{way}_r{k}"] = sum(place < k for place in places) / len(places)
     return found
@@ -147,7 +166,8 @@ def test_each_score_has_its_count_and_standard_error() -> None:
     counts = {"t2i": len(given.retrieval[0]), "i2t": candidates}
     for score in evaluate(Lookup(unit(30, 1), unit(50, 2)), given, batch=16).scores:
         spread = 0 if score.metric == "ties" else math.sqrt(score.value * (1 - score.value) / score.count)
-        assert score.stderr == pytest.approx(spread)
+        # an average precision is no proportion; of values in 0..1 those of 0 and 1 spread most
+        assert score.stderr == pytest.approx(spread) or 0 < score.stderr < spread and "map" in score.metric
         if score.benchmark == "retrieval":
             assert (score.subset, score.count) == ("world", counts[score.metric[:3]])
         else:
@@ -166,12 +186,32 @@ def test_outcomes_of_retrieval_are_in_the_order_of_its_texts_and_of_their_pictur
     assert found["i2t_r1"].tolist() == [True, False, False]
 
 
-def test_a_subset_of_no_benchmark_is_refused() -> None:
+def test_of_several_captions_the_own_one_beats_all(monkeypatch) -> None:
+    """As ARO's order: five captions of a picture; in blocks of items, as at once."""
+    rng = np.random.default_rng(0)
+    captions = np.array([rng.choice(50, 5, replace=False) for _ in range(200)])
+    items = Items(rng.integers(30, size=(200, 1)), captions, np.arange(200), "choice")
+    clip, texts = Lookup(unit(30, 1), unit(50, 2)), unit(50, 2)
+    texts[25:] = texts[:25]  # exact ties
+    clip.texts = texts
+    given = replace(benchmark(30, 50, items=1), subsets={"aro/order": items}, retrieval=None)
+    slow = []
+    for [picture], options in zip(items.pictures, items.captions, strict=True):
+        own, *others = (float(clip.images[picture].double() @ texts[c].double()) for c in options)
+        slow.append(all(own > other for other in others))
+    for cells in (1, 700, 1 << 24):
+        monkeypatch.setattr(scores, "CELLS", cells)
+        evaluation = evaluate(clip, given, batch=16)
+        assert evaluation.outcomes["aro/order"]["i2t"].tolist() == slow
+        assert [score.metric for score in evaluation.scores] == ["i2t", "ties"]
+    assert 0 < sum(slow) < 80 and evaluation.scores[1].value > 0
+
+
+def test_an_unknown_rule_is_refused() -> None:
     given = benchmark(pictures=30, texts=50, items=4)
-    given = replace(given, subsets={"aro/swap": given.subsets["sugarcrepe/swap_obj"]})
-    with pytest.raises(
-        ValueError, match="'aro/swap' is of none of the benchmarks sugarcrepe, scpp, winoground"
-    ):
+    items = replace(given.subsets["sugarcrepe/swap_obj"], rule="best")
+    given = replace(given, subsets={"aro/swap": items})
+    with pytest.raises(ValueError, match="unknown rule 'best'; the rules are: choice, pairs, scpp"):
         evaluate(Lookup(unit(30, 1), unit(50, 2)), given, batch=8)
 
 
@@ -215,20 +255,23 @@ def test_a_caption_that_two_pictures_share_counts_for_both() -> None:
 def test_a_perfect_model_scores_one() -> None:
     given = benchmark(pictures=12, texts=12, items=1)
     # Six items of two pictures; a caption's paraphrase, text 12 + i, has the same features.
-    own, scenes, words = np.arange(12).reshape(6, 2), np.arange(6), ("dog",) * 6
+    own, scenes = np.arange(12).reshape(6, 2), np.arange(6)
     triples = np.stack([own[:, 0], own[:, 0] + 12, own[:, 1]], axis=1)
-    pairs = Items(own, own, scenes, words)
-    subsets = {"sugarcrepe/swap_obj": pairs, "scpp/swap_obj": Items(own[:, :1], triples, scenes, words)}
+    pairs = Items(own, own, scenes, "pairs")
+    subsets = {
+        "sugarcrepe/swap_obj": pairs,
+        "scpp/swap_obj": Items(own[:, :1], triples, scenes, "scpp"),
+    }
     given = replace(
         given,
         texts=tuple(str(i) for i in range(24)),
-        subsets=subsets | {"winoground/swap_obj": pairs},
+        subsets=subsets | {"winoground/swap_obj": replace(pairs, rule="winoground")},
         retrieval=(np.arange(12), np.arange(12)),
     )
     evaluation = evaluate(Lookup(torch.eye(12), torch.eye(12).repeat(2, 1)), given, batch=5)
     table = score_table(evaluation.scores)
     assert [table.pop((subset, "ties")) for subset in given.subsets] == [0, 0, 0]
-    assert set(table.values()) == {1.0} and len(table) == 3 + 2 + 3 + 6
+    assert set(table.values()) == {1.0} and len(table) == 3 + 2 + 3 + 8
     assert macro(evaluation.scores) == 1
 
 
@@ -252,14 +295,15 @@ def test_a_collapsed_model_scores_nothing(collapsed: str) -> None:
     for subset in given.subsets:
         assert table[subset, "ties"] == ties[subset.split("/")[0]]
     if collapsed == "both":
-        assert {value for (subset, _), value in table.items() if subset == RETRIEVAL} == {0.0}
+        recalls = {metric for subset, metric in table if subset == RETRIEVAL and "map" not in metric}
+        assert {table[RETRIEVAL, metric] for metric in recalls} == {0.0}
 
 
 def test_a_bag_of_words_gets_no_swap_right_though_it_knows_the_paraphrase() -> None:
     """The swapped caption has the same features as the caption, the paraphrase nearly so."""
     texts = unit(3, 2)
     texts[1], texts[2] = normalize(texts[0] + 0.01 * texts[1], dim=-1), texts[0]
-    items = Items(np.zeros((1, 1), int), np.array([[0, 1, 2]]), np.zeros(1, int), ("dog|cat",))
+    items = Items(np.zeros((1, 1), int), np.array([[0, 1, 2]]), np.zeros(1, int), "scpp")
     given = replace(benchmark(3, 3, items=1), subsets={"scpp/swap_obj": items})
     given = replace(given, retrieval=(np.arange(1), np.arange(1)))
     table = score_table(evaluate(Lookup(unit(3, 1), texts), given, batch=4).scores)
@@ -304,7 +348,9 @@ def test_a_random_model_is_near_chance() -> None:
 
 def test_features_of_a_narrow_type_are_widened_before_they_are_compared() -> None:
     given = benchmark(pictures=30, texts=50, items=40)
-    images, texts = embed(Lookup(unit(30, 1).bfloat16(), unit(50, 2).bfloat16()), given, batch=16)
+    images, texts = embed(
+        Lookup(unit(30, 1).bfloat16(), unit(50, 2).bfloat16()), given.pictures, given.texts, batch=16
+    )
     assert images.dtype == texts.dtype == np.float32
     assert images.shape == (30, WIDTH) and texts.shape == (50, WIDTH)
 

@@ -179,7 +179,7 @@ def test_of_three_captions_two_state_the_same_and_the_third_is_false(quiet, view
     pairs, triples = quiet.subsets[f"sugarcrepe/{kind}"], quiet.subsets[f"scpp/{kind}"]
     assert (triples.captions[:, [0, 2]] == pairs.captions).all()
     assert (triples.pictures == pairs.pictures[:, :1]).all()
-    assert (triples.scenes == pairs.scenes).all() and triples.words == pairs.words
+    assert (triples.clusters == pairs.clusters).all() and triples.words == pairs.words
     for [picture], (own, again, foil) in zip(triples.pictures, rows(quiet, f"scpp/{kind}"), strict=True):
         assert (true(own, views[picture]), true(again, views[picture])) == (True, True), again
         assert not true(foil, views[picture])

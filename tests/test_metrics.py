@@ -2,11 +2,13 @@ import math
 
 import numpy as np
 import pytest
+from sklearn.metrics import average_precision_score
 
 from slipform_core.metrics import (
     COLUMNS,
     SEVEN,
     SUBSETS,
+    average_precision,
     caption_choice,
     count_ties,
     counts_for_macro,
@@ -224,3 +226,19 @@ def test_proportion_stderr():
     for wrong in ([], [0.5, 0.2], [[True]]):
         with pytest.raises(ValueError, match="successes is"):
             proportion_stderr(wrong)
+
+
+def test_average_precision_is_scikit_learns_and_puts_ties_last():
+    rng = np.random.default_rng(0)
+    scores, relevant = rng.random((50, 30)), rng.random((50, 30)) < 0.2
+    relevant[:, 0] = True
+    expected = [average_precision_score(own, row) for own, row in zip(relevant, scores, strict=True)]
+    assert average_precision(scores, relevant) == pytest.approx(expected)
+    row = np.array([[0.5, 0.5, 0.5, 0.1]])
+    assert average_precision(row, np.array([[True, False, False, False]])) == pytest.approx([1 / 3])
+    both = average_precision(row, np.array([[True, True, False, False]]))
+    assert both == pytest.approx([(1 / 2 + 2 / 3) / 2])
+    with pytest.raises(ValueError, match="NaN"):
+        average_precision([[0.1, np.nan]], [[True, False]])
+    with pytest.raises(ValueError, match="query 0 has no relevant"):
+        average_precision([[0.1, 0.2]], [[False, False]])

@@ -1,7 +1,7 @@
 """The embedded world's own benchmarks, after SugarCrepe, SugarCrepe++ and Winoground, and retrieval."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from more_itertools import chunked
@@ -38,7 +38,7 @@ def world_benchmark(experiment: Experiment) -> Benchmark:
         if kind in SUBSETS["scpp"]:
             subsets["scpp"][kind] = build.triples(chosen, pairs)
         if kind in SUBSETS["winoground"]:
-            subsets["winoground"][kind] = pairs
+            subsets["winoground"][kind] = replace(pairs, rule="winoground")
     pool = groups[: experiment.evaluation.retrieval]
     texts = np.array([build.text(caption.text) for group in pool for caption in group])
     owners = np.repeat([build.picture(group[0]) for group in pool], CAPTIONS)
@@ -99,6 +99,7 @@ class _Builder:
             np.array([(self.picture(item.caption), self._edited(item.foil)) for item in chosen]),
             np.array([(self.text(item.caption.text), self.text(item.foil.text)) for item in chosen]),
             np.array([item.scene for item in chosen]),
+            "pairs",
             tuple(item.foil.word for item in chosen),
         )
 
@@ -106,4 +107,4 @@ class _Builder:
         """The picture of each pair; its caption, a paraphrase, its foil."""
         again = [self.text(paraphrase(item.caption, self.rng)) for item in chosen]
         captions = np.stack([pairs.captions[:, 0], again, pairs.captions[:, 1]], axis=1)
-        return Items(pairs.pictures[:, :1], captions, pairs.scenes, pairs.words)
+        return Items(pairs.pictures[:, :1], captions, pairs.clusters, "scpp", pairs.words)

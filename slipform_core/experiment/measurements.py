@@ -77,7 +77,7 @@ def _given(text: str) -> _Given:
     source, scenes = WorldSource(experiment), experiment.world.test_scenes
     benchmark = BENCHMARKS["world"](experiment)
     about = {
-        subset: outcomes.items(items.scenes, items.words, scenes)
+        subset: outcomes.items(items.clusters, items.words, scenes)
         for subset, items in benchmark.subsets.items()
     }
     # The pool are the first scenes, in order, with as many captions each.
@@ -125,7 +125,7 @@ def _blind(experiment: Experiment, stages: Path, folder: Path) -> None:
     foils = {}
     for subset, items in benchmark.subsets.items():
         # A small world may have fewer items of a kind than the probe has folds.
-        if subset.startswith("sugarcrepe/") and len(items.scenes) >= FOLDS:
+        if subset.startswith("sugarcrepe/") and len(items.clusters) >= FOLDS:
             texts = [[benchmark.texts[index] for index in column] for column in items.captions.T]
-            foils[subset] = text_probe(*texts, items.scenes.tolist(), seed=experiment.seed)
+            foils[subset] = text_probe(*texts, items.clusters.tolist(), seed=experiment.seed)
     write_text(folder / "blind.json", json.dumps({"negatives": negatives, "benchmark": foils}))

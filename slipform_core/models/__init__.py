@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 
+from slipform_core.models.checkpoints import fingerprint, open_checkpoint
 from slipform_core.models.clip import Clip
 from slipform_core.models.open_clip import from_open_clip, save_open_clip
 from slipform_core.models.tiny import slipform_tiny
@@ -14,8 +15,10 @@ __all__ = [
     "MODELS",
     "Clip",
     "WordTokenizer",
+    "fingerprint",
     "from_open_clip",
     "load_weights",
+    "open_checkpoint",
     "save_open_clip",
     "save_weights",
 ]

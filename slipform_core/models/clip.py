@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 import torch
+from PIL.Image import Image
 from torch import Tensor, nn
 from torch.nn.functional import normalize
 
@@ -19,18 +20,23 @@ class Clip:
 
     `preprocess`: pictures (B, H, W, 3) uint8 on the model's device -> float32 (B, 3, H, W). `tokenize`: B
     texts -> ids (B, L). `buckets`: the lengths to which texts are cut; without, each half of a batch is cut
-    to its longest.
+    to its longest. `transform`: a photograph of any size -> float32 (3, H, W), as the checkpoint says.
     """
 
     model: nn.Module
     preprocess: Callable[[Tensor], Tensor]
     tokenize: Callable[[Sequence[str]], Tensor]
     buckets: tuple[int, ...] | None = None
+    transform: Callable[[Image], Tensor] | None = None
 
     def encode_image(self, pictures: np.ndarray) -> Tensor:
         """Unit vectors (B, D) of pictures (B, H, W, 3) uint8; ValueError for another shape."""
         pixels = torch.from_numpy(np.ascontiguousarray(pictures)).to(self.device, non_blocking=True)
-        return _unit(self.model.visual(self.preprocess(pixels).to(self.model.logit_scale.dtype)))
+        return self.encode_pixels(self.preprocess(pixels))
+
+    def encode_pixels(self, pixels: Tensor) -> Tensor:
+        """Unit vectors (B, D) of pixels (B, 3, H, W), as `transform` makes them."""
+        return _unit(self.model.visual(pixels.to(self.device, self.model.logit_scale.dtype)))
 
     def encode_text(self, tokens: Tensor) -> Tensor:
         """Unit vectors (B, D) of tokens (B, L); ValueError for another shape.

@@ -34,7 +34,9 @@ def from_open_clip(name: str, pretrained: str | None = None, device: str = "cpu"
     side = looks["size"] if isinstance(looks["size"], int) else looks["size"][0]
     preprocess = partial(normalised, side=side, mean=looks["mean"], std=looks["std"])
     buckets = BUCKETS if model.context_length == BUCKETS[-1] else None
-    return Clip(model, preprocess, tokenize, buckets)
+    cfg = open_clip.transform.PreprocessCfg(**looks)
+    transform = open_clip.transform.image_transform_v2(cfg, is_train=False)
+    return Clip(model, preprocess, tokenize, buckets, transform)
 
 
 def _check_activation(name: str, pretrained: str | None) -> None:

@@ -27,22 +27,37 @@ def read(place: str, side: int) -> Image.Image:
     16-bit scaled to 8; what is transparent becomes white; the first frame of several. Raises BadPicture with
     one of: "missing picture", "damaged picture", "tiny picture" (short side under 32), "huge picture".
     """
-    data = _bytes(place)
+    with _decoding():
+        picture = Image.open(io.BytesIO(content(place)))
+        picture.draft("RGB", (2 * side, 2 * side))  # a JPEG of many pixels is decoded at a fraction
+        return square(_rgb(_strip(_turned(picture))), side)
+
+
+def whole(data: bytes) -> Image.Image:
+    """The picture that a file's bytes are, as `read` has it but all of it, decoded in full; BadPicture."""
+    with _decoding():
+        return _rgb(_turned(Image.open(io.BytesIO(data))))
+
+
+@contextmanager
+def _decoding() -> Iterator[None]:
     with _any_size():
         try:
-            picture = Image.open(io.BytesIO(data))
-            picture.draft("RGB", (2 * side, 2 * side))  # a JPEG of many pixels is decoded at a fraction
-            if picture.width * picture.height > LARGEST:
-                raise BadPicture("huge picture")
-            picture.load()
-            if min(picture.size) < SHORTEST:
-                raise BadPicture("tiny picture")
-            ImageOps.exif_transpose(picture, in_place=True)
-            return square(_rgb(_strip(picture)), side)
+            yield
         except BadPicture:
             raise
         except Exception:  # a decoder raises what it likes: OSError, SyntaxError, struct.error, ValueError
             raise BadPicture("damaged picture") from None
+
+
+def _turned(picture: Image.Image) -> Image.Image:
+    if picture.width * picture.height > LARGEST:
+        raise BadPicture("huge picture")
+    picture.load()
+    if min(picture.size) < SHORTEST:
+        raise BadPicture("tiny picture")
+    ImageOps.exif_transpose(picture, in_place=True)
+    return picture
 
 
 def square(picture: Image.Image, side: int) -> Image.Image:
@@ -77,7 +92,8 @@ def exists(place: str) -> bool:
         return False
 
 
-def _bytes(place: str) -> bytes:
+def content(place: str) -> bytes:
+    """The bytes of the picture's file; BadPicture, "missing picture"."""
     inside = INSIDE.fullmatch(place)
     try:
         if not inside:

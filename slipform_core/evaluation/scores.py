@@ -1,0 +1,169 @@
+"""Scores of a benchmark from the features of its pictures and texts, by strict metrics."""
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, replace
+
+import numpy as np
+from more_itertools import chunked
+from numpy.typing import NDArray
+
+from slipform_core.benchmarks import Benchmark, Items
+from slipform_core.metrics import (
+    average_precision,
+    caption_choice,
+    count_ties,
+    proportion_stderr,
+    scpp,
+    strict_rank,
+    winoground,
+)
+from slipform_core.records import Score
+
+RECALLS = (1, 5, 10)
+RETRIEVAL = "retrieval"
+CELLS = 1 << 24  # of a block of similarities, or of the features of a block of items: 128 MB
+
+Floats = NDArray[np.float64]
+Outcomes = dict[str, np.ndarray]
+
+
+@dataclass(frozen=True)
+class Evaluation:
+    """The scores of a model, and which items are right.
+
+    outcomes: "benchmark/subset" -> metric -> bool (N,), in the order of the items. Under "retrieval/world":
+    t2i by text, i2t by picture in the order of its first text.
+    """
+
+    scores: list[Score]
+    outcomes: Mapping[str, Mapping[str, np.ndarray]]
+
+
+def score(benchmark: Benchmark, images: np.ndarray, texts: np.ndarray) -> Evaluation:
+    """All scores of a benchmark and what each item contributes. Strict: a tie is wrong, NaN a ValueError.
+
+    images (P, D), texts (T, D): unit vectors. By an item's rule, `choice`: "i2t" (the picture prefers its own
+    caption to all others). `pairs`: "i2t", "t2i" (the caption prefers its own picture), "group" (that of
+    Winoground). `scpp`: "itt" (both paraphrases beat the foil at the picture), "tot" (and at each other).
+    `winoground`: "text", "image", "group". Each subset has "ties", the share of exactly equal comparisons: of
+    i2t's, with the best other caption, for `choice` and `pairs`, of all four of an item for the others.
+    `retrieval`, its subset the benchmark's own name: R@1, R@5, R@10 and mAP both ways. ValueError for an
+    unknown rule.
+    """
+    # Products in float64, rounded to float32: a matrix product's blocks round equal features differently, and
+    # that alone would break the ties of a collapsed model.
+    images, texts = images.astype(np.float64), texts.astype(np.float64)
+    scores, outcomes = [], {}
+    for key, items in benchmark.subsets.items():
+        name, _, subset = key.partition("/")
+        outcomes[key], ties, count = _of_items(items, images, texts)
+        scores += _scores(name, subset, outcomes[key])
+        scores.append(Score(name, subset, "ties", ties / count, count, 0.0))
+    if benchmark.retrieval:
+        found, precisions = _retrieval(benchmark, images, texts)
+        outcomes[f"{RETRIEVAL}/{benchmark.name}"] = found
+        scores += _scores(RETRIEVAL, benchmark.name, found)
+        scores += [
+            Score(RETRIEVAL, benchmark.name, f"{way}_map", float(each.mean()), len(each), _stderr(each))
+            for way, each in precisions.items()
+        ]
+    return Evaluation(scores, outcomes)
+
+
+def _scores(benchmark: str, subset: str, outcomes: Outcomes) -> list[Score]:
+    return [
+        Score(benchmark, subset, metric, float(right.mean()), len(right), proportion_stderr(right))
+        for metric, right in outcomes.items()
+    ]
+
+
+def _stderr(values: Floats) -> float:
+    return float(values.std(ddof=1) / np.sqrt(len(values))) if len(values) > 1 else 0.0
+
+
+def _of_items(items: Items, images: Floats, texts: Floats) -> tuple[Outcomes, int, int]:
+    """Outcomes, and how many of how many comparisons tie."""
+    if items.rule not in _RULES:
+        raise ValueError(f"unknown rule {items.rule!r}; the rules are: {', '.join(_RULES)}")
+    parts, ties, count = [], 0, 0
+    for part in _blocks(items, texts.shape[1]):
+        found, compared = _RULES[items.rule](part, images, texts)
+        parts.append(found)
+        ties, count = ties + count_ties(compared), count + len(compared)
+    return {metric: np.concatenate([part[metric] for part in parts]) for metric in parts[0]}, ties, count
+
+
+def _blocks(items: Items, width: int) -> Iterator[Items]:
+    """Some items at a time, so that their features stay small."""
+    size = max(1, CELLS // (width * (items.pictures.shape[1] + items.captions.shape[1])))
+    for start in range(0, len(items), size):
+        part = slice(start, start + size)
+        yield replace(items, pictures=items.pictures[part], captions=items.captions[part])
+
+
+def _products(images: Floats, texts: Floats) -> NDArray[np.float32]:
+    """Products of each item's vectors, (N, I, D) and (N, C, D), as (N, I, C)."""
+    return np.einsum("nid,ncd->nic", images, texts).astype(np.float32)
+
+
+def _four(table: np.ndarray) -> np.ndarray:
+    """The comparisons of Winoground's items (N, 2, 2): two captions a picture, two pictures a caption."""
+    return np.concatenate([table.reshape(-1, 2), table.transpose(0, 2, 1).reshape(-1, 2)])
+
+
+def _choice(items: Items, images: Floats, texts: Floats) -> tuple[Outcomes, np.ndarray]:
+    table = _products(images[items.pictures], texts[items.captions])[:, 0]
+    against_best = np.stack([table[:, 0], table[:, 1:].max(axis=1)], axis=1)
+    return {"i2t": caption_choice(against_best)}, against_best
+
+
+def _pairs(items: Items, images: Floats, texts: Floats) -> tuple[Outcomes, np.ndarray]:
+    table = _products(images[items.pictures], texts[items.captions])
+    captions, pictures = table[:, 0, :], table[:, :, 0]
+    right = {
+        "i2t": caption_choice(captions),
+        "t2i": caption_choice(pictures),
+        "group": winoground(table).group,
+    }
+    return right, captions
+
+
+def _winoground(items: Items, images: Floats, texts: Floats) -> tuple[Outcomes, np.ndarray]:
+    table = _products(images[items.pictures], texts[items.captions])
+    return winoground(table)._asdict(), _four(table)
+
+
+def _scpp(items: Items, images: Floats, texts: Floats) -> tuple[Outcomes, np.ndarray]:
+    captions = texts[items.captions]
+    shown = _products(images[items.pictures], captions)[:, 0]
+    among = _products(captions, captions)[:, [0, 0, 1], [1, 2, 2]]
+    right = scpp(shown, among)
+    compared = [shown[:, [0, 2]], shown[:, [1, 2]], among[:, [0, 1]], among[:, [0, 2]]]
+    return {"itt": right.i2t, "tot": right.tot}, np.concatenate(compared)
+
+
+_RULES: dict[str, Callable[[Items, Floats, Floats], tuple[Outcomes, np.ndarray]]] = {
+    "choice": _choice,
+    "pairs": _pairs,
+    "scpp": _scpp,
+    "winoground": _winoground,
+}
+
+
+def _retrieval(benchmark: Benchmark, images: Floats, texts: Floats) -> tuple[Outcomes, dict[str, Floats]]:
+    """Which queries are right within each K, and their average precisions; both ways."""
+    queries, owners = benchmark.retrieval
+    candidates, owned = np.array(list(dict.fromkeys(owners.tolist()))), owners
+    ways = {"t2i": (texts[queries], images[candidates], owned, candidates)}
+    ways["i2t"] = (images[candidates], texts[queries], candidates, owned)
+    right, precisions = {}, {}
+    for way, (asked, given, of_asked, of_given) in ways.items():
+        ranks, found = [], []
+        for rows in chunked(range(len(asked)), max(1, CELLS // len(given))):
+            table = (asked[rows] @ given.T).astype(np.float32)
+            relevant = of_asked[rows][:, None] == of_given[None, :]
+            ranks.append(strict_rank(table, relevant))
+            found.append(average_precision(table, relevant))
+        precisions[way] = np.concatenate(found)
+        right |= {f"{way}_r{k}": np.concatenate(ranks) < k for k in RECALLS}
+    return right, precisions
