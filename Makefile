@@ -60,7 +60,7 @@ EXECUTED := $(SOURCES:notebooks/%.py=$(FOLDER)/notebooks/%.ipynb)
 HTML     := $(FOLDER)/html/index.html
 SEEDS    := $(wildcard results/$(PROFILE)/seed-*/*.json)
 STATED   := $(wildcard book/plan.yml book/reported.yml)
-MEASURED := $(filter-out h200 quality report,$(basename $(notdir $(wildcard benchmarks/*.py))))
+MEASURED := $(filter-out h200 quality evaluation report,$(basename $(notdir $(wildcard benchmarks/*.py))))
 SPEEDS   := $(wildcard results/benchmarks/*.json results/plant/*.json results/plant/*/plant.json)
 CODE     := $(shell find slipform_core -type f -not -name '*.pyc')
 PAGES    := _config.yml $(shell find book -type f -not -name '*.pyc')

@@ -11,13 +11,19 @@ from typing import Annotated
 import typer
 
 from slipform_core import config, notebooks, results
-from slipform_core.mistakes import Mistake
+from slipform_core.mistakes import BadPicture, Mistake
 
 RUNS = Path("build/runs")
 REFERENCE = Path("results")
 STAGES = Path("build/stages")
 DATA = Path("data")
-MISTAKES = (Mistake, results.MissingResult, notebooks.NotebookError, FloatingPointError, OSError)
+MISTAKES = (Mistake, BadPicture, results.MissingResult, notebooks.NotebookError, FloatingPointError, OSError)
+
+BENCHMARKS = (
+    "Repeatable: sugarcrepe, scpp, winoground, aro_relation, aro_attribution, coco_order, flickr30k_order, "
+    "valse, cola, vl_checklist, coco_retrieval, flickr30k_retrieval, val2017_retrieval, flickr8k_retrieval; "
+    "the first two unless said."
+)
 
 THREADS = {"OMP_NUM_THREADS": "1", "OMP_WAIT_POLICY": "PASSIVE", "GOMP_SPINCOUNT": "0"}
 
@@ -177,6 +183,47 @@ def plant(
     planting.note(made, report, source=str(path), command=command, seconds=seconds)
     page = samples.write_page(report, recipe=recipe, source=str(path), count=shown)
     print(f"{report}\nsamples: {page}")
+
+
+@app.command("eval")
+def evaluate(
+    models: Annotated[list[str], typer.Argument(help="NAME, NAME:PRETRAINED, NAME=FILE, or a folder.")],
+    benchmark: Annotated[list[str], typer.Option("--benchmark", "-b", help=BENCHMARKS)] = (),
+    items: Annotated[list[Path], typer.Option(help="A file of your own items; repeatable.")] = (),
+    data: Annotated[Path, typer.Option(help="Where benchmarks lie, as `data fetch` puts them.")] = DATA,
+    images: Annotated[Path | None, typer.Option(help="Folder of your items' pictures.")] = None,
+    trained: Annotated[list[Path], typer.Option(help="Shards that a model was trained on: leaks.")] = (),
+    language_model: Annotated[str, typer.Option(help="A causal one, as another blind baseline.")] = "",
+    out: Annotated[Path, typer.Option(help="A results file a model, and tables.")] = Path("build/eval"),
+    features: Annotated[Path, typer.Option(help="What was encoded, kept.")] = Path("build/features"),
+    device: Annotated[str, typer.Option(help="cpu, cuda, cuda:1, mps.")] = "cpu",
+    precision: Annotated[str, typer.Option(help="float32, bfloat16, float16: of the model.")] = "float32",
+    batch_size: Annotated[int, typer.Option(min=1, help="Pictures or texts at a time.")] = 64,
+    partial: Annotated[bool, typer.Option("--partial", help="Score what is there, and say so.")] = False,
+) -> None:
+    """Score any CLIP on benchmarks: strictly, with intervals, each picture and text encoded once.
+
+    Example: slipform eval ViT-B-32-quickgelu:openai build/mine -b sugarcrepe -b scpp
+    """
+    from slipform_core import evaluating
+
+    request = evaluating.Request(
+        models=models,
+        benchmarks=benchmark or (() if items else ("sugarcrepe", "scpp")),
+        items=items,
+        data=data,
+        images=images,
+        trained=trained,
+        language_model=language_model,
+        features=features,
+        device=device,
+        precision=precision,
+        batch=batch_size,
+        partial=partial,
+    )
+    found = evaluating.run(request, out=out, command=shlex.join(["slipform", *sys.argv[1:]]))
+    evaluating.print_tables(found)
+    print("\n".join(f"written: {path}" for path in evaluating.write_tables(found, out)))
 
 
 @app.command()

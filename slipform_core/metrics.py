@@ -16,6 +16,8 @@ Bools = NDArray[np.bool_]
 SEVEN = ("add_obj", "add_att", "replace_obj", "replace_att", "replace_rel", "swap_obj", "swap_att")
 SUBSETS = {"sugarcrepe": SEVEN, "scpp": SEVEN[2:], "winoground": ("swap_obj", "swap_att")}
 COLUMNS = {"sugarcrepe": ("i2t",), "scpp": ("itt", "tot"), "winoground": ("text", "image", "group")}
+# The subsets of Winoground above are the embedded world's; Winoground itself has one.
+_READ = SUBSETS | {"winoground": (*SUBSETS["winoground"], "all")}
 
 
 class Winoground(NamedTuple):
@@ -161,7 +163,7 @@ def counts_for_macro(reference: str) -> bool:
     """Whether the macro average reads a "benchmark/subset/metric"; False for what is no such name."""
     return any(
         reference == f"{name}/{subset}/{metric}"
-        for name, subsets in SUBSETS.items()
+        for name, subsets in _READ.items()
         for subset in subsets
         for metric in COLUMNS[name]
     )
@@ -175,7 +177,7 @@ def macro_of(means: Mapping[str, float]) -> float | None:
     for NaN and infinities.
     """
     columns = [
-        [means[key] for subset in SUBSETS[name] if (key := f"{name}/{subset}/{metric}") in means]
+        [means[key] for subset in _READ[name] if (key := f"{name}/{subset}/{metric}") in means]
         for name, metrics in COLUMNS.items()
         for metric in metrics
     ]

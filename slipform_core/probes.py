@@ -43,9 +43,9 @@ def linear_probes(train: Labelled | tuple, test: Labelled | tuple) -> list[Score
     """Scores `map` of objects and `top1` of places in the test, by classifiers of the training's features.
 
     Features are standardised by the training's means and deviations. Objects: a binary classifier a label;
-    the mean of the labels' average precisions, whose standard error is over labels, not pictures. Only labels
-    count that some but not all training pictures have, and some test picture. Places: one multinomial
-    classifier, the fraction right; a place that training lacks is wrong.
+    the mean of the labels' average precisions, whose standard error is over labels, not pictures; which
+    labels count, `indicators` says. Places: one multinomial classifier, the fraction right; a place that
+    training lacks is wrong.
     Raises ValueError for columns of unequal length and fewer than two labels that count.
     """
     from sklearn.metrics import average_precision_score
@@ -55,13 +55,12 @@ def linear_probes(train: Labelled | tuple, test: Labelled | tuple) -> list[Score
     train, test = _checked("train", train), _checked("test", test)
     scaler = StandardScaler().fit(train.features)
     known, new = scaler.transform(train.features), scaler.transform(test.features)
-    has, truth = _indicators(train.objects, test.objects)
-    logits = OneVsRestClassifier(_classifier()).fit(known, has).decision_function(new)
-    precisions = average_precision_score(truth, logits, average=None)
+    found = indicators(train.objects, test.objects)
+    logits = OneVsRestClassifier(_classifier()).fit(known, found.has).decision_function(new)
+    precisions = average_precision_score(found.truth, logits, average=None)
     right = _classifier().fit(known, train.places).predict(new) == np.array(test.places)
-    stderr = float(precisions.std(ddof=1) / np.sqrt(len(precisions)))
     return [
-        Score("probe", "object", "map", float(precisions.mean()), len(new), stderr),
+        macro_precision("probe", "object", precisions, len(new)),
         Score("probe", "place", "top1", float(right.mean()), len(new), proportion_stderr(right)),
     ]
 
@@ -74,10 +73,20 @@ def _checked(name: str, part: Labelled | tuple) -> Labelled:
     return given._replace(features=np.asarray(given.features, dtype=np.float64))
 
 
-def _indicators(
-    train: Sequence[Collection[str]], test: Sequence[Collection[str]]
-) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Which pictures have which label, (P, L) as 0 and 1, of the labels that count."""
+class Indicators(NamedTuple):
+    """Which pictures have which label, (P, L) as 0 and 1, of the labels that count; and those that do not."""
+
+    has: NDArray[np.int64]
+    truth: NDArray[np.int64]
+    labels: tuple[str, ...]
+    left_out: tuple[str, ...]
+
+
+def indicators(train: Sequence[Collection[str]], test: Sequence[Collection[str]]) -> Indicators:
+    """Only labels count that some but not all training pictures have, and some test picture.
+
+    Raises ValueError for fewer than two that count.
+    """
     from sklearn.preprocessing import MultiLabelBinarizer
 
     binarizer = MultiLabelBinarizer().fit([*train, *test])
@@ -85,7 +94,14 @@ def _indicators(
     count = has.any(axis=0) & ~has.all(axis=0) & truth.any(axis=0)
     if count.sum() < 2:
         raise ValueError(f"{count.sum()} labels vary in training and occur in the test: two are needed")
-    return has[:, count], truth[:, count]
+    names = binarizer.classes_
+    return Indicators(has[:, count], truth[:, count], tuple(names[count]), tuple(names[~count]))
+
+
+def macro_precision(benchmark: str, subset: str, precisions: NDArray[np.floating], count: int) -> Score:
+    """`map`: the mean of labels' average precisions, its standard error over labels; count: of pictures."""
+    stderr = float(precisions.std(ddof=1) / np.sqrt(len(precisions)))
+    return Score(benchmark, subset, "map", float(precisions.mean()), count, stderr)
 
 
 def text_probe(

@@ -2,7 +2,7 @@
 
 import json
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -14,22 +14,28 @@ from slipform_core.sources import photographs
 
 MISSING, NO_TEXT, SAME = "missing picture", "no text", "contradicted by another item"
 
+Row = tuple[list[int], list[int], int]  # pictures, captions, cluster
+
 
 class Collector:
     """Collects the items of a benchmark; those whose pictures or texts are missing are left out and counted.
 
     Of two items with the same picture whose captions are each other's, in the other order, both are left out:
-    one of them is wrong.
+    one of them is wrong. Of two with the same two pictures likewise. `keep` is for published data that have
+    such items, of symmetric relations or of two like things in a picture: there both are scored, a model is
+    right on one of them at most, and the protocol says how many there are.
     """
 
-    def __init__(self, name: str):
-        self.name = name
+    def __init__(self, name: str, *, keep: bool = False):
+        self.name, self.keep = name, keep
         self.left_out: Counter[str] = Counter()
         self._photos: dict[Photo, int] = {}
         self._texts: dict[str, int] = {}
         self._there: dict[str, bool] = {}
+        self._clusters: dict[str, int] = {}
         self._first: str = ""
-        self._rows: dict[tuple[str, str], list[tuple[list[int], list[int], int]]] = {}
+        self._rows: dict[str, list[Row]] = {}
+        self._rule: str = ""
 
     def photo(self, photo: Photo) -> int:
         return self._photos.setdefault(photo, len(self._photos))
@@ -38,15 +44,23 @@ class Collector:
         return self._texts.setdefault(text, len(self._texts))
 
     def add(self, subset: str, photos: Sequence[Photo], captions: Sequence[Any], *, rule: str) -> None:
-        """An item; see `Items` for the order of its pictures and captions."""
+        """An item; see `Items` for the order of its pictures and captions. Mistake for a second rule."""
+        self._rule = self._rule or rule
+        if rule != self._rule:
+            raise Mistake(
+                f"benchmark {self.name} has items of two rules, {self._rule} and {rule}; score them apart"
+            )
         if not all(isinstance(text, str) and text.strip() for text in captions):
             self.left_out[NO_TEXT] += 1
         elif not all(map(self._is_there, photos)):
             self.left_out[MISSING] += 1
         else:
             pictures = [self.photo(photo) for photo in photos]
-            row = pictures, [self.text(text) for text in captions], pictures[0]
-            self._rows.setdefault((subset, rule), []).append(row)
+            # Parts of one picture are drawn together.
+            cluster = self._clusters.setdefault(photos[0].place, len(self._clusters))
+            self._rows.setdefault(subset, []).append(
+                (pictures, [self.text(text) for text in captions], cluster)
+            )
 
     def _is_there(self, photo: Photo) -> bool:
         if photo.place not in self._there:
@@ -61,49 +75,79 @@ class Collector:
         protocol: str,
         partial: bool,
         published: Mapping[str, int] | None = None,
+        total: int | None = None,
         groups: Mapping[str, tuple[str, ...]] | None = None,
     ) -> Benchmark:
-        """The benchmark. published: how many items each subset has.
+        """The benchmark. published: how many items each subset has; total: how many all have.
 
         Raises Mistake where an item is left out or a number is another, unless `partial`, and where there is
         no item at all.
         """
-        subsets = {f"{self.name}/{subset}": self._items(subset, rule) for subset, rule in self._rows}
-        subsets = {key: items for key, items in subsets.items() if len(items)}
-        counted = {key.partition("/")[2]: len(items) for key, items in subsets.items()}
+        subsets, kept = {}, 0
+        for subset, rows in self._rows.items():
+            against = _contradicted(rows, self._rule)
+            if self.keep:
+                kept += sum(against)
+            else:
+                self.left_out[SAME] += sum(against)
+                rows = [row for row, wrong in zip(rows, against, strict=True) if not wrong]
+            if rows:
+                subsets[subset] = _items(rows, self._rule)
+        self.left_out = +self.left_out
         wrong = [f"{count:,} items: {why}" for why, count in self.left_out.items()]
         wrong += [f"the first would be {self._first}"] if self._first else []
-        wrong = wrong or [
-            f"{subset} has {counted.get(subset, 0):,} items, published {count:,}"
-            for subset, count in (published or {}).items()
-            if counted.get(subset, 0) != count
-        ]
+        wrong = wrong or self._other_numbers(subsets, published or {}, total)
         if not subsets or (wrong and not partial):
             said = "; ".join(wrong) or "it has no items"
             hint = "" if partial else "; --partial scores the rest, and says so"
             raise Mistake(f"benchmark {self.name}: {said}{hint}")
+        note = f"; {kept:,} items say the opposite of another of the same picture, kept as published"
         return Benchmark(
             self.name,
             tuple(self._photos),
             tuple(self._texts),
-            subsets,
+            {f"{self.name}/{subset}": items for subset, items in subsets.items()},
             groups=groups or {},
-            protocol=protocol,
+            protocol=protocol + note * bool(kept),
             left_out=self.left_out,
         )
 
-    def _items(self, subset: str, rule: str) -> Items:
-        rows = self._rows[subset, rule]
-        said = {(tuple(pictures), tuple(captions)) for pictures, captions, _ in rows}
-        kept = []
-        for pictures, captions, cluster in rows:
-            other_way = tuple(pictures), tuple(captions[::-1])
-            if rule == "choice" and len(set(captions)) > 1 and other_way in said:
-                self.left_out[SAME] += 1
-            else:
-                kept.append((pictures, captions, cluster))
-        columns = [np.array([row[k] for row in kept], dtype=np.intp) for k in range(3)]
-        return Items(*columns, rule=rule)
+    def _other_numbers(
+        self, subsets: Mapping[str, Items], published: Mapping[str, int], total: int | None
+    ) -> list[str]:
+        counted = {subset: len(items) for subset, items in subsets.items()}
+        wrong = [
+            f"{subset} has {counted.get(subset, 0):,} items, published {count:,}"
+            for subset, count in published.items()
+            if counted.get(subset, 0) != count
+        ]
+        found = sum(counted.values())
+        return wrong if total in (None, found) else [*wrong, f"it has {found:,} items, published {total:,}"]
+
+
+def _contradicted(rows: Sequence[Row], rule: str) -> list[bool]:
+    """Which of the rows have their opposite among them."""
+    if rule not in ("choice", "winoground"):
+        return [False] * len(rows)
+    said = {(tuple(pictures), tuple(captions)) for pictures, captions, _ in rows}
+
+    def opposites(
+        pictures: list[int], captions: list[int]
+    ) -> Iterator[tuple[tuple[int, ...], tuple[int, ...]]]:
+        if len(captions) == 2 and captions[0] != captions[1]:
+            yield tuple(pictures), tuple(captions[::-1])
+            if len(set(pictures)) == 2:
+                yield tuple(pictures[::-1]), tuple(captions)
+
+    return [any(other in said for other in opposites(*row[:2])) for row in rows]
+
+
+def _items(rows: Sequence[Row], rule: str) -> Items:
+    # Of a choice, the last caption once more changes nothing: with it all items have as many.
+    width = max(len(captions) for _, captions, _ in rows)
+    padded = [captions + captions[-1:] * (width - len(captions)) for _, captions, _ in rows]
+    pictures, clusters = [row[0] for row in rows], [row[2] for row in rows]
+    return Items(*(np.array(column, dtype=np.intp) for column in (pictures, padded, clusters)), rule=rule)
 
 
 def read_json(path: Path) -> Any:
@@ -114,11 +158,33 @@ def read_json(path: Path) -> Any:
         raise Mistake(f"{path} is no JSON: {error}") from None
 
 
+def entries(path: Path) -> Iterable[tuple[Any, Any]]:
+    """Number or key and item of a JSON file that is a list or an object; Mistake for another."""
+    tree = read_json(path)
+    if isinstance(tree, dict):
+        return tree.items()
+    if isinstance(tree, list):
+        return enumerate(tree)
+    raise Mistake(f"{path} holds {type(tree).__name__}, expected a list or an object of items")
+
+
+def json_lines(path: Path) -> Iterator[tuple[int, Any]]:
+    """The number and the item of each line that is not empty; Mistake names one that is no JSON."""
+    with path.open("rb") as stream:
+        for number, line in enumerate(stream, start=1):
+            if line.strip():
+                try:
+                    yield number, json.loads(line)
+                except (ValueError, RecursionError) as error:
+                    raise Mistake(f"{path}, line {number} is no JSON: {error}") from None
+
+
 def fields(path: Path, number: Any, item: Any, names: Iterable[str]) -> list[Any]:
     """The fields of an item of a JSON file; Mistake names those that it lacks."""
-    if not isinstance(item, dict) or (lacking := [name for name in names if name not in item]):
-        found = ", ".join(lacking) if isinstance(item, dict) else f"it is {type(item).__name__}, no object"
-        raise Mistake(f"{path}: item {number} lacks {found}")
+    if not isinstance(item, dict):
+        raise Mistake(f"{path}: item {number} is {type(item).__name__}, expected an object")
+    if lacking := [name for name in names if name not in item]:
+        raise Mistake(f"{path}: item {number} lacks {', '.join(lacking)}")
     return [item[name] for name in names]
 
 

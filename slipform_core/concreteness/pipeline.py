@@ -84,6 +84,11 @@ class Pipeline:
                     starts.append(start)
             yield words, starts
 
+    def tags(self, captions: Sequence[str]) -> Iterator[list[tuple[str, str]]]:
+        """Of each caption the words without white space, each with its Penn tag."""
+        for doc in self._nlp.pipe(captions, batch_size=BATCH, disable=["attribute_ruler", "lemmatizer"]):
+            yield [(token.text, token.tag_) for token in doc if not token.is_space]
+
     def _analyse(self, orth: int, tag: int) -> Word | None:
         from spacy.tokens import Doc
 

@@ -1,13 +1,15 @@
-"""Photographs and texts as features: each once for a model, whatever number of benchmarks asks for it."""
+"""Pictures and texts as features: each once for a model, whatever number of benchmarks asks for it."""
 
 from collections import deque
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
+from operator import length_hint
 from pathlib import Path
 
 import numpy as np
 import torch
 from more_itertools import chunked
+from PIL.Image import Image
 from torch import Tensor
 
 from slipform_core import progress
@@ -20,15 +22,18 @@ from slipform_core.sources import photographs
 THREADS = 4  # that read photographs beside the model
 READ = 256  # files whose bytes are held at a time
 
+Shown = Photo | Image  # a photograph by where it lies, or a picture in memory
+Content = tuple[bytes, bytes | Image | None]  # the key of a picture, and what was read for it
 New = tuple[bytes, "Future[Tensor]"]  # the key of a picture, and its pixels to come
 
 
 class Encoder:
     """A model, and what it has encoded.
 
-    Texts are known by their characters, photographs by the bytes of their files and the part that is shown:
-    what two benchmarks share is encoded once, also across runs where `folder` keeps it. batch: at a time.
-    `encoded` counts the pictures and texts that the model was asked for.
+    Texts are known by their characters, photographs by the bytes of their files and the part that is shown,
+    pictures in memory by their pixels in RGB: what two benchmarks share is encoded once, also across runs
+    where `folder` keeps it. batch: at a time. `encoded` counts the pictures and texts that the model was
+    asked for.
     """
 
     def __init__(self, clip: Clip, *, folder: Path | None = None, batch: int = 64):
@@ -48,60 +53,93 @@ class Encoder:
             for part in chunked(missing, self.batch):
                 with torch.inference_mode():
                     features = self.clip.encode_text(self.clip.tokenize([named[key] for key in part]))
-                self._keep("texts", part, features)
+                self.encoded["texts"] += len(part)
+                self._keep(part, features)
                 bar.update(len(part))
         return self._store.read([keys[text] for text in texts])
 
-    def pictures(self, photos: Sequence[Photo]) -> np.ndarray:
-        """Unit vectors (P, D) float32; BadPicture names a photograph that cannot be read."""
-        new = [photo for photo in dict.fromkeys(photos) if photo not in self._known]
+    def pictures(self, pictures: Iterable[Shown], *, projected: bool = True) -> np.ndarray:
+        """Unit vectors (P, D) float32, or the tower's features (P, W) before its projection, as they come.
+
+        Each is read once and in order, so that a generator will do. What is asked for before the projection
+        is kept after it too, from the same encoding. BadPicture names a photograph that cannot be read,
+        Mistake a tower without a projection of its own.
+        """
+        keys: list[bytes] = []
         waiting: deque[New] = deque()
+        total = length_hint(pictures) or None
         with (
             ThreadPoolExecutor(THREADS) as pool,
-            progress.bar(desc="pictures", unit="picture", total=len(new), disable=not new) as bar,
+            progress.bar(desc="pictures", unit="picture", total=total) as bar,
         ):
-            for found in self._missing(new, pool, bar):
+            for found in self._missing(pictures, keys, projected, pool, bar):
                 waiting.append(found)
                 if len(waiting) == 2 * self.batch:  # while one half is encoded, the other is read
-                    self._encode([waiting.popleft() for _ in range(self.batch)])
+                    self._encode([waiting.popleft() for _ in range(self.batch)], projected)
             for part in chunked(waiting, self.batch):
-                self._encode(part)
-        return self._store.read([self._known[photo] for photo in photos])
+                self._encode(part, projected)
+        return self._store.read(keys if projected else [_unprojected(key) for key in keys])
 
-    def _missing(self, photos: Sequence[Photo], pool: ThreadPoolExecutor, bar) -> Iterator[New]:
-        """What of the photographs the store lacks, each content once."""
+    def _missing(
+        self, pictures: Iterable[Shown], keys: list[bytes], projected: bool, pool: ThreadPoolExecutor, bar
+    ) -> Iterator[New]:
+        """What of the pictures the store lacks, each content once; adds the key of each picture to `keys`."""
         asked: set[bytes] = set()
-        for part in chunked(photos, READ):
-            contents = list(pool.map(_content, part))
-            self._known |= {photo: key for photo, (key, _) in zip(part, contents, strict=True)}
-            missing = set(self._store.missing(key for key, _ in contents)) - asked
-            for photo, (key, data) in zip(part, contents, strict=True):
-                if key in missing - asked:
+        for part in chunked(pictures, READ):
+            contents = list(pool.map(self._content, part))
+            found = zip(part, contents, strict=True)
+            self._known |= {shown: key for shown, (key, _) in found if isinstance(shown, Photo)}
+            kept = {key if projected else _unprojected(key): key for key, _ in contents}
+            missing = {kept[key] for key in self._store.missing(kept)}
+            for shown, (key, data) in zip(part, contents, strict=True):
+                if key in missing and key not in asked:
                     asked.add(key)
-                    yield key, pool.submit(self._pixels, photo, data)
+                    yield key, pool.submit(self._pixels, shown, data)
+                keys.append(key)
                 bar.update()
 
-    def _pixels(self, photo: Photo, data: bytes) -> Tensor:
+    def _content(self, shown: Shown) -> Content:
+        if isinstance(shown, Image):
+            picture = shown.convert("RGB")
+            return key_of(f"pixels {picture.size}", picture.tobytes()), picture
+        if shown in self._known:
+            return self._known[shown], None
+        data = _read(shown)
+        return key_of(f"picture {shown.box}", data), data
+
+    def _pixels(self, shown: Shown, data: bytes | Image | None) -> Tensor:
+        if isinstance(data, Image):
+            return self.clip.transform(data)
+        data = data or _read(shown)
         try:
             picture = photographs.whole(data)
         except BadPicture as bad:
-            raise BadPicture(f"{bad}: {photo.place}") from None
-        return self.clip.transform(picture.crop(photo.box) if photo.box else picture)
+            raise BadPicture(f"{bad}: {shown.place}") from None
+        return self.clip.transform(picture.crop(shown.box) if shown.box else picture)
 
-    def _encode(self, new: Sequence[New]) -> None:
+    def _encode(self, new: Sequence[New], projected: bool) -> None:
         keys, pixels = zip(*new, strict=True)
+        stacked = torch.stack([each.result() for each in pixels])
         with torch.inference_mode():
-            features = self.clip.encode_pixels(torch.stack([each.result() for each in pixels]))
-        self._keep("pictures", keys, features)
+            if projected:
+                units = self.clip.encode_pixels(stacked)
+            else:
+                pooled, units = self.clip.encode_unprojected(stacked)
+                self._keep([_unprojected(key) for key in keys], pooled)
+        self.encoded["pictures"] += len(keys)
+        self._keep(keys, units)
 
-    def _keep(self, what: str, keys: Sequence[bytes], features: Tensor) -> None:
-        self.encoded[what] += len(keys)
+    def _keep(self, keys: Sequence[bytes], features: Tensor) -> None:
         self._store.write(dict(zip(keys, features.float().cpu().numpy(), strict=True)))
 
 
-def _content(photo: Photo) -> tuple[bytes, bytes]:
+def _read(photo: Photo) -> bytes:
     try:
-        data = photographs.content(photo.place)
+        return photographs.content(photo.place)
     except BadPicture as bad:
         raise BadPicture(f"{bad}: {photo.place}") from None
-    return key_of(f"picture {photo.box}", data), data
+
+
+def _unprojected(key: bytes) -> bytes:
+    """The key of a picture's features before the projection, from that of its unit vector."""
+    return key_of("unprojected", key)

@@ -2,12 +2,12 @@
 
 from collections.abc import Callable
 
-from slipform_core.models.checkpoints import fingerprint, open_checkpoint
+from slipform_core.models.checkpoints import check_checkpoint, fingerprint, open_checkpoint
 from slipform_core.models.clip import Clip
 from slipform_core.models.open_clip import from_open_clip, save_open_clip
 from slipform_core.models.tiny import slipform_tiny
 from slipform_core.models.tokenizer import WordTokenizer
-from slipform_core.models.weights import load_weights, save_weights
+from slipform_core.models.weights import activation, load_weights, save_weights
 
 MODELS: dict[str, Callable[..., Clip]] = {"slipform-tiny": slipform_tiny, "open_clip": from_open_clip}
 
@@ -15,6 +15,8 @@ __all__ = [
     "MODELS",
     "Clip",
     "WordTokenizer",
+    "activation",
+    "check_checkpoint",
     "fingerprint",
     "from_open_clip",
     "load_weights",

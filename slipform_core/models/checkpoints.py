@@ -2,6 +2,7 @@
 
 import hashlib
 import re
+from collections.abc import Collection
 from dataclasses import replace
 from pathlib import Path
 
@@ -23,8 +24,7 @@ def open_checkpoint(spec: str, *, device: str = "cpu", precision: str = "float32
     folder or the name; of a file only ours says its activation. Raises Mistake in one line; nothing is
     unpickled but tensors.
     """
-    if precision not in PRECISIONS:
-        raise Mistake(f"unknown precision {precision!r}; the choices are: {', '.join(PRECISIONS)}")
+    check_checkpoint(spec, precision)
     name, mark, weights = _parts(spec)
     try:
         clip = from_open_clip(name, weights if mark == ":" else None, device)
@@ -33,6 +33,13 @@ def open_checkpoint(spec: str, *, device: str = "cpu", precision: str = "float32
     except (ValueError, OSError, RuntimeError) as error:
         raise Mistake(f"model {spec!r}: {' '.join(str(error).split())}") from None
     return replace(clip, model=clip.model.to(PRECISIONS[precision]).eval())
+
+
+def check_checkpoint(spec: str, precision: str = "float32") -> None:
+    """Raise a Mistake for what `open_checkpoint` would refuse before it loads anything."""
+    if precision not in PRECISIONS:
+        raise Mistake(f"unknown precision {precision!r}; the choices are: {', '.join(PRECISIONS)}")
+    _parts(spec)
 
 
 def _parts(spec: str) -> tuple[str, str, str]:
@@ -74,7 +81,19 @@ def _load(clip: Clip, path: Path) -> None:
     try:
         open_clip.load_checkpoint(clip.model, str(path), weights_only=True)
     except Exception as error:  # a file that is no checkpoint makes torch raise what it likes
-        raise ValueError(f"{path} does not fit: {' '.join(str(error).split())[:400]}") from None
+        why = " ".join(str(error).split())[:400]
+        if clip.model.logit_bias is None and "logit_bias" in _keys(path):
+            why = "it has a logit_bias, of a loss such as SigLIP's, and the model has none"
+        raise ValueError(f"{path} does not fit: {why}") from None
+
+
+def _keys(path: Path) -> Collection[str]:
+    import open_clip
+
+    try:
+        return open_clip.factory.load_state_dict(str(path), weights_only=True)
+    except Exception:  # as above
+        return ()
 
 
 def fingerprint(clip: Clip) -> str:

@@ -10,6 +10,7 @@ from torch import Tensor, nn
 from torch.nn.functional import normalize
 
 from slipform_core.models.text import encode_cut, is_causal
+from slipform_core.models.vision import around_projection
 
 BUCKETS = (16, 40, 77)  # of CLIP's 77 tokens; captions of COCO have 13.5 on average and 58 at most
 
@@ -36,7 +37,18 @@ class Clip:
 
     def encode_pixels(self, pixels: Tensor) -> Tensor:
         """Unit vectors (B, D) of pixels (B, 3, H, W), as `transform` makes them."""
-        return _unit(self.model.visual(pixels.to(self.device, self.model.logit_scale.dtype)))
+        return _unit(self.model.visual(self._cast(pixels)))
+
+    def encode_unprojected(self, pixels: Tensor) -> tuple[Tensor, Tensor]:
+        """Features (B, W) before the tower's projection, as they come, and unit vectors (B, D) after it.
+
+        Raises Mistake for a tower without a projection of its own.
+        """
+        pooled, projected = around_projection(self.model.visual, self._cast(pixels))
+        return pooled.float(), _unit(projected)
+
+    def _cast(self, pixels: Tensor) -> Tensor:
+        return pixels.to(self.device, self.model.logit_scale.dtype)
 
     def encode_text(self, tokens: Tensor) -> Tensor:
         """Unit vectors (B, D) of tokens (B, L); ValueError for another shape.

@@ -2,10 +2,13 @@
 
 import json
 import logging
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
+
+from PIL.Image import Image
+from torch import Tensor, nn
 
 from slipform_core.files import write_text
 from slipform_core.models.clip import BUCKETS, Clip, normalised
@@ -34,9 +37,17 @@ def from_open_clip(name: str, pretrained: str | None = None, device: str = "cpu"
     side = looks["size"] if isinstance(looks["size"], int) else looks["size"][0]
     preprocess = partial(normalised, side=side, mean=looks["mean"], std=looks["std"])
     buckets = BUCKETS if model.context_length == BUCKETS[-1] else None
-    cfg = open_clip.transform.PreprocessCfg(**looks)
-    transform = open_clip.transform.image_transform_v2(cfg, is_train=False)
-    return Clip(model, preprocess, tokenize, buckets, transform)
+    return Clip(model, preprocess, tokenize, buckets, transform_of(model))
+
+
+def transform_of(model: nn.Module) -> Callable[[Image], Tensor]:
+    """How a model wants a photograph of any size, as its preprocessing configuration says."""
+    import open_clip
+
+    looks = open_clip.get_model_preprocess_cfg(model)
+    tuples = {name: tuple(looks[name]) for name in ("mean", "std")}  # lists, where a file says them
+    cfg = open_clip.transform.PreprocessCfg(**looks | tuples)
+    return open_clip.transform.image_transform_v2(cfg, is_train=False)
 
 
 def _check_activation(name: str, pretrained: str | None) -> None:

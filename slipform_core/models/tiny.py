@@ -8,7 +8,7 @@ import torch
 from torch import nn
 
 from slipform_core.models.clip import Clip, normalised
-from slipform_core.models.open_clip import quietly
+from slipform_core.models.open_clip import quietly, transform_of
 from slipform_core.models.tokenizer import WordTokenizer
 
 MEAN, STD = 0.5, 0.25  # of the tiny model's pixels, which are drawn, not photographed
@@ -44,4 +44,5 @@ def slipform_tiny(words: Sequence[str], *, seed: int, side: int = 64) -> Clip:
         model = open_clip.create_model("slipform-tiny", force_image_size=side, force_preprocess_cfg=looks)
         _initialise(model)
     tokenize = WordTokenizer(words, vocabulary=model.vocab_size, context=model.context_length)
-    return Clip(model, partial(normalised, side=model.visual.image_size[0], **looks), tokenize)
+    preprocess = partial(normalised, side=model.visual.image_size[0], **looks)
+    return Clip(model, preprocess, tokenize, transform=transform_of(model))

@@ -1,0 +1,18 @@
+"""`slipform eval`: any models over any benchmarks, into results files and tables."""
+
+from .request import Request, run
+from .runs import Asked, evaluate_models, names_of, read
+from .shown import long_table, print_tables, wide_table, write_tables
+
+__all__ = [
+    "Asked",
+    "Request",
+    "evaluate_models",
+    "long_table",
+    "names_of",
+    "print_tables",
+    "read",
+    "run",
+    "wide_table",
+    "write_tables",
+]

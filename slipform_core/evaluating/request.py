@@ -1,0 +1,64 @@
+"""What a user asks of `slipform eval`, made into models and benchmarks."""
+
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from functools import partial as bound
+from pathlib import Path
+from typing import Any
+
+from slipform_core.benchmarks import own
+from slipform_core.evaluating.runs import Asked, evaluate_models, names_of, read
+from slipform_core.evaluation.blind import BLIND, language_model
+from slipform_core.models import check_checkpoint, open_checkpoint
+from slipform_core.results import Result
+
+
+@dataclass(frozen=True)
+class Request:
+    """The options of `slipform eval`; see its help."""
+
+    models: Sequence[str]
+    benchmarks: Sequence[str] = ()
+    items: Sequence[Path] = ()
+    data: Path = Path("data")
+    images: Path | None = None
+    trained: Sequence[Path] = ()
+    language_model: str = ""
+    features: Path | None = None
+    device: str = "cpu"
+    precision: str = "float32"
+    batch: int = 64
+    partial: bool = False
+
+
+def run(request: Request, *, out: Path, command: str) -> list[Result]:
+    """Score the models; everything that can be wrong is looked at before the first is loaded."""
+    names = names_of(request.models)
+    for model in request.models:
+        check_checkpoint(model, request.precision)
+    mine = [own(path, images=request.images, partial=request.partial) for path in request.items]
+    baselines = dict(BLIND)
+    if request.language_model:
+        baselines["language model"] = language_model(request.language_model)
+    asked = Asked(
+        [*read(request.benchmarks, request.data, partial=request.partial), *mine],
+        batch=request.batch,
+        features=request.features,
+        baselines=baselines,
+        trained=request.trained,
+    )
+    load = bound(open_checkpoint, device=request.device, precision=request.precision)
+    models = {name: bound(load, model) for name, model in zip(names, request.models, strict=True)}
+    return list(evaluate_models(models, asked, out=out, command=command, config=_plain(request)))
+
+
+def _plain(request: Request) -> dict[str, Any]:
+    fields = asdict(request)
+    return {
+        name: [str(each) for each in value]
+        if isinstance(value, list | tuple)
+        else str(value)
+        if isinstance(value, Path)
+        else value
+        for name, value in fields.items()
+    }

@@ -1,0 +1,198 @@
+"""`slipform eval`: models over benchmarks, each result with its protocol, and how it was made."""
+
+import math
+import re
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from slipform_core import outcomes, results
+from slipform_core.benchmarks import READERS, Benchmark
+from slipform_core.config import fingerprint
+from slipform_core.evaluation import Encoder, Evaluation, score
+from slipform_core.evaluation.averages import averages, differences
+from slipform_core.evaluation.blind import BLIND, Baseline, blind
+from slipform_core.evaluation.leaks import Leaks, chance_warning, find_leaks
+from slipform_core.evaluation.lens import lens
+from slipform_core.metrics import macro_of
+from slipform_core.mistakes import Mistake
+from slipform_core.models import Clip, activation
+from slipform_core.records import Score
+from slipform_core.stages import code
+
+SEED = 0  # of the bootstrap
+
+
+@dataclass(frozen=True)
+class Asked:
+    """What models are scored on, and beside their scores.
+
+    baselines: that see no picture. trained: ConcreteBatch folders, whose pictures should not be tested on.
+    features: the folder where what was encoded is kept.
+    """
+
+    benchmarks: Sequence[Benchmark]
+    batch: int = 64
+    features: Path | None = None
+    baselines: Mapping[str, Baseline] = field(default_factory=lambda: BLIND)
+    trained: Sequence[Path] = ()
+
+    @cached_property
+    def blind(self) -> dict[str, list[Score]]:
+        """The scores of the baselines by benchmark."""
+        return {benchmark.name: blind(benchmark, self.baselines) for benchmark in self.benchmarks}
+
+    @cached_property
+    def leaks(self) -> dict[str, Leaks]:
+        """By benchmark, which of its pictures were trained on."""
+        if not self.trained:
+            return {}
+        return {each.name: find_leaks(self.trained, each.pictures) for each in self.benchmarks}
+
+
+def read(names: Iterable[str], data: Path, *, partial: bool) -> list[Benchmark]:
+    """The benchmarks of these names; Mistake before anything is encoded."""
+    names = list(dict.fromkeys(names))
+    for name in names:
+        if name not in READERS:
+            raise Mistake(f"unknown benchmark {name!r}; the benchmarks are: {', '.join(READERS)}")
+    return [READERS[name](data, partial=partial) for name in names]
+
+
+def evaluate_models(
+    models: Mapping[str, Callable[[], Clip]],
+    asked: Asked,
+    *,
+    out: Path,
+    command: str,
+    config: Mapping[str, Any],
+) -> Iterator[results.Result]:
+    """Score models one after the other; each has its results file in `out` before the next is loaded.
+
+    models: by name, what loads each. config: how, for the file. From the second model on, each is also
+    compared with the first, on the same items.
+    """
+    base: dict[str, Evaluation] = {}
+    for name, load in models.items():
+        started = time.monotonic()
+        values, found = _evaluate(name, load(), asked)
+        if base:
+            values["differences"] = {"to": next(iter(models))} | {
+                each.name: _plain(differences(each, found[each.name], base[each.name], _rng()))
+                for each in asked.benchmarks
+                if each.subsets
+            }
+        base = base or found
+        made = results.provenance(
+            command=command,
+            config=dict(config),
+            fingerprint=fingerprint(dict(config), values["model"]["fingerprint"]),
+            code=code("slipform_core.evaluating"),
+            seconds=time.monotonic() - started,
+        )
+        result = results.Result(name, "eval", values, made)
+        results.write(out, result)
+        yield result
+
+
+def names_of(models: Sequence[str]) -> list[str]:
+    """What users said of models, as names of files; Mistake where two are the same."""
+    names = []
+    for model in models:
+        path = Path(model)
+        said = path.resolve().name if path.is_dir() else model.replace(f"{path.parent}/", "")
+        names.append(re.sub(r"[^\w.-]+", "-", said).strip("-"))
+    if len(set(names)) < len(names):
+        raise Mistake(f"two of the models go by one name: {', '.join(names)}")
+    return names
+
+
+def _evaluate(name: str, clip: Clip, asked: Asked) -> tuple[dict[str, Any], dict[str, Evaluation]]:
+    encoder = Encoder(clip, folder=asked.features, batch=asked.batch)
+    scored, found = {}, {}
+    for benchmark in asked.benchmarks:
+        images, texts = encoder.pictures(benchmark.pictures), encoder.texts(benchmark.texts)
+        try:
+            found[benchmark.name] = evaluation = score(benchmark, images, texts)
+        except ValueError as error:  # NaN
+            raise Mistake(f"model {name}: {benchmark.name}: {error}") from None
+        scored[benchmark.name] = _described(benchmark, evaluation, asked)
+    about = {
+        "fingerprint": encoder.model,
+        "activation": activation(clip.model),
+        "precision": str(clip.model.logit_scale.dtype).removeprefix("torch."),
+        "pixels": " ".join(str(clip.transform).split()),
+        "weights": sum(weights.numel() for weights in clip.model.parameters()),
+        "encoded now": dict(encoder.encoded),
+    }
+    means = {
+        f"{each.benchmark}/{each.subset}/{each.metric}": each.value
+        for evaluation in found.values()
+        for each in evaluation.scores
+    }
+    return {"model": about, "macro": macro_of(means), "benchmarks": scored}, found
+
+
+def _described(benchmark: Benchmark, evaluation: Evaluation, asked: Asked) -> dict[str, Any]:
+    right = {
+        key: {metric: outcomes.pack(bits) for metric, bits in metrics.items()}
+        for key, metrics in evaluation.outcomes.items()
+    }
+    leaks = asked.leaks.get(benchmark.name)
+    return {
+        "protocol": benchmark.protocol,
+        "pictures": len(benchmark.pictures),
+        "texts": len(benchmark.texts),
+        "items": {key.partition("/")[2]: len(items) for key, items in benchmark.subsets.items()},
+        "left out": dict(benchmark.left_out),
+        "warnings": chance_warning(evaluation.scores, benchmark.subsets),
+        "leaks": str(leaks) if leaks else None,
+        "scores": _by_subset(evaluation.scores),
+        "averages": _plain(averages(benchmark, evaluation, _rng())) if benchmark.subsets else {},
+        "blind": _by_subset(_with_micro(asked.blind[benchmark.name])),
+        "lens": _plain(lens(benchmark, evaluation.outcomes, seed=SEED)) if benchmark.subsets else {},
+        "right": right,
+    }
+
+
+def _by_subset(scores: Iterable[Score]) -> dict[str, dict[str, Any]]:
+    found: dict[str, dict[str, Any]] = {}
+    for each in scores:
+        numbers = {"value": each.value, "stderr": each.stderr, "count": each.count}
+        found.setdefault(each.subset, {})[each.metric] = numbers
+    return found
+
+
+def _with_micro(scores: Sequence[Score]) -> list[Score]:
+    """And the scores of all items together."""
+    parts: dict[str, list[Score]] = {}
+    for each in scores:
+        parts.setdefault(each.metric, []).append(each)
+    return [*scores, *(_pooled(metric, each) for metric, each in parts.items() if len(each) > 1)]
+
+
+def _pooled(metric: str, scores: Sequence[Score]) -> Score:
+    total = sum(each.count for each in scores)
+    value = sum(each.value * each.count for each in scores) / total
+    stderr = math.sqrt(sum((each.stderr * each.count) ** 2 for each in scores)) / total
+    return Score(scores[0].benchmark, "micro", metric, value, total, stderr)
+
+
+def _rng() -> np.random.Generator:
+    return np.random.default_rng(SEED)
+
+
+def _plain(tree: Any) -> Any:
+    """Plain values, an undefined number as None."""
+    if hasattr(tree, "_asdict"):
+        tree = tree._asdict()
+    if isinstance(tree, Mapping):
+        return {key: _plain(value) for key, value in tree.items()}
+    if isinstance(tree, list | tuple):
+        return [_plain(value) for value in tree]
+    return None if isinstance(tree, float) and not math.isfinite(tree) else tree

@@ -1,0 +1,192 @@
+"""Whether a benchmark's photographs were trained on, by name and by sight; scores that chance explains."""
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path, PurePath
+
+import numpy as np
+from more_itertools import chunked
+from numpy.typing import NDArray
+from PIL import Image
+
+from slipform_core import progress
+from slipform_core.benchmarks import Items, Photo
+from slipform_core.mistakes import BadPicture
+from slipform_core.records import Score
+from slipform_core.shards import read_manifest, read_samples
+from slipform_core.sources import photographs
+
+# Bits of 64: our choice. Of 283 photographs of COCO cut to 224 pixels and encoded again, 99 % and more are at
+# most 4 from their original; of the 32.7 million pairs of Flickr8k one is, the same photograph.
+NEAR = 4
+FEW = 5  # pictures that are named
+THREADS = 4  # that read photographs
+READ = 256  # photographs whose bytes are held at a time
+CELLS = 1 << 22  # of a block of distances: 32 MB
+COCO = re.compile(r"(?:COCO_[a-z]+\d{4}_)?(\d{12})\.jpe?g", re.IGNORECASE)
+DOUBT = "the model knows nothing of this data or was loaded wrongly (activation, preprocessing, tokenizer)"
+
+Hashes = NDArray[np.uint64]
+Pairs = tuple[tuple[str, str], ...]
+
+
+@dataclass(frozen=True)
+class Leaks:
+    """How many of `tested` photographs are among `trained` pictures: by name, by sight, by either.
+
+    named, seen: the first few, each with the training picture that it is. unread: photographs that could not
+    be looked at, by reason.
+    """
+
+    trained: int
+    tested: int
+    by_name: int
+    by_sight: int
+    by_either: int
+    named: Pairs
+    seen: Pairs
+    unread: Mapping[str, int]
+
+    def __str__(self) -> str:
+        lines = [f"{self.by_either:,} of {self.tested:,} test pictures are among {self.trained:,} trained on"]
+        for way, count, first in (("name", self.by_name, self.named), ("sight", self.by_sight, self.seen)):
+            shown = [f"{test} is {training}" for test, training in first] + ["…"] * (count > len(first))
+            lines.append(f"by {way}: {count:,}" + (f" ({', '.join(shown)})" if shown else ""))
+        lines += [f"not looked at: {count:,}, {why}" for why, count in self.unread.items()]
+        return "\n".join(lines)
+
+
+def find_leaks(folders: Iterable[Path], photos: Iterable[Photo], *, near: int = NEAR) -> Leaks:
+    """Which photographs are pictures of ConcreteBatch folders, originals and the others beside them alike.
+
+    By name: the same COCO number or else file name. By sight: difference hashes `near` bits apart at most, of
+    the middle of the photograph, which is what ConcreteBatch keeps, or of all of it squeezed into a square; a
+    picture without any edge resembles nothing. The whole file counts, whatever part of it is shown. Reads
+    one sample at a time and keeps a name and a hash a picture. Errors as of `shards.read_samples`.
+    """
+    places = list(dict.fromkeys(photo.place for photo in photos))
+    hashes, unread = _of_photos(places)
+    names, known = _of_training(folders)
+    distances, nearest = _nearest(hashes, np.array([of for _, of in known], dtype=np.uint64))
+    named = {place: names[key] for place in places if (key := picture_key(place)) in names}
+    seen = {places[k]: known[nearest[k]][0] for k in np.flatnonzero(distances <= near)}
+    return Leaks(
+        trained=len(known),
+        tested=len(places),
+        by_name=len(named),
+        by_sight=len(seen),
+        by_either=len(named.keys() | seen.keys()),
+        named=_first(named),
+        seen=_first(seen),
+        unread=unread,
+    )
+
+
+def picture_key(place: str) -> str:
+    """What names a photograph: COCO's number, the same in all years' splits, or the file's name.
+
+    Inside a tar or Parquet file a picture has no name of its own: the place itself.
+    """
+    name = PurePath(place).name
+    if photographs.INSIDE.fullmatch(place):
+        return place
+    found = COCO.fullmatch(name)
+    return f"COCO {int(found[1])}" if found else name
+
+
+def difference_hash(picture: Image.Image) -> int:
+    """64 bits: which of 9 x 8 points are darker than the next of their row.
+
+    Source: the dHash of Krawetz (2013), scaled by Lanczos, as the package imagehash does.
+    """
+    points = np.asarray(picture.convert("L").resize((9, 8), Image.Resampling.LANCZOS))
+    return int.from_bytes(np.packbits(points[:, 1:] > points[:, :-1]).tobytes())
+
+
+def _first(pairs: Mapping[str, str]) -> Pairs:
+    return tuple((PurePath(one).name, PurePath(other).name) for one, other in list(pairs.items())[:FEW])
+
+
+def _of_photos(places: list[str]) -> tuple[Hashes, Counter[str]]:
+    """Two hashes (P, 2) of each photograph, 0 where it cannot be read, and why not."""
+    found, unread = [], Counter()
+    with (
+        ThreadPoolExecutor(THREADS) as pool,
+        progress.bar(desc="leaks", unit="picture", total=len(places)) as bar,
+    ):
+        for part in chunked(places, READ):
+            for both in pool.map(_both_hashes, part):
+                if isinstance(both, str):
+                    unread[both] += 1
+                found.append((0, 0) if isinstance(both, str) else both)
+                bar.update()
+    return np.array(found, dtype=np.uint64).reshape(-1, 2), unread
+
+
+def _both_hashes(place: str) -> tuple[int, int] | str:
+    try:
+        picture = photographs.whole(photographs.content(place))
+    except BadPicture as bad:
+        return str(bad)
+    return difference_hash(photographs.square(picture, min(picture.size))), difference_hash(picture)
+
+
+def _of_training(folders: Iterable[Path]) -> tuple[dict[str, str], list[tuple[str, int]]]:
+    """The names of training pictures by key, and of each picture, once, what to call it and its hash."""
+    names: dict[str, str] = {}
+    hashes: dict[tuple[str, int], None] = {}
+    for folder in folders:
+        done: set[str] = set()
+        total = sum(shard.records for shard in read_manifest(folder))
+        for sample in progress.bar(iterable=read_samples(folder), desc="leaks", unit="record", total=total):
+            record = sample.record
+            other = record.negative_image_path
+            edit = other or f"the edit of record {record.record_id}"
+            for name in filter(None, (record.image_id, record.image_path, other)):
+                names.setdefault(picture_key(name), name)
+            for name, pixels in ((record.image_id, sample.picture), (edit, sample.negative_picture)):
+                if name not in done:
+                    done.add(name)
+                    hashes[name, difference_hash(Image.fromarray(pixels))] = None
+    return names, list(hashes)
+
+
+def _nearest(ours: Hashes, theirs: Hashes) -> tuple[NDArray[np.uint8], NDArray[np.intp]]:
+    """Of hashes (P, 2) and (T,): how far each row's nearest is, 65 where there is none, and which it is."""
+    distances, nearest = np.full(len(ours), 65, dtype=np.uint8), np.zeros(len(ours), dtype=np.intp)
+    if not len(theirs):
+        return distances, nearest
+    for rows in chunked(range(len(ours)), max(1, CELLS // (2 * len(theirs)))):
+        mine = ours[rows]
+        apart = np.bitwise_count(mine[:, :, None] ^ theirs)
+        apart[mine == 0] = 65
+        best = apart.min(axis=1)
+        nearest[rows], distances[rows] = best.argmin(axis=1), best.min(axis=1)
+    return distances, nearest
+
+
+def chance_warning(scores: Iterable[Score], subsets: Mapping[str, Items] | None = None) -> list[str]:
+    """A line for each score that chance explains.
+
+    Those are R@1 of retrieval up to twice chance, one over the number of pictures both ways, and i2t and ITT
+    of items up to two standard errors above chance: one over the number of captions, which `subsets` tells,
+    two where they do not.
+    """
+    table = {(score.benchmark, score.subset, score.metric): score for score in scores}
+    lines = []
+    for (name, subset, metric), score in table.items():
+        if name == "retrieval" and metric in ("i2t_r1", "t2i_r1"):
+            pictures = table.get((name, subset, "i2t_r1"), score).count
+            chance, bound = 1 / pictures, 2 / pictures
+        elif name != "retrieval" and metric in ("i2t", "itt"):
+            items = (subsets or {}).get(f"{name}/{subset}")
+            chance = 1 / (items.captions.shape[1] if items else 3 if metric == "itt" else 2)
+            bound = chance + 2 * score.stderr
+        else:
+            continue
+        if score.value <= bound:
+            lines.append(f"{name}/{subset} {metric} is {score.value:.2%}, chance {chance:.2%}: {DOUBT}")
+    return lines

@@ -1,0 +1,125 @@
+"""Models by what a user says of them: names, weights, files, folders; each mistake in one line."""
+
+import json
+from pathlib import Path
+
+import pytest
+import torch
+from small_clip import TEXT, VISION, small_clip
+
+import slipform_core.torchvision_import  # noqa: F401, before open_clip
+from slipform_core.mistakes import Mistake
+from slipform_core.models import fingerprint, open_checkpoint, save_open_clip, save_weights
+
+TEXTS = ["a cup on a sofa", "a sofa on a cup"]
+
+
+def texts_of(clip) -> torch.Tensor:
+    with torch.no_grad():
+        return clip.encode_text(clip.tokenize(TEXTS))
+
+
+def test_a_folder_a_file_of_ours_and_one_of_open_clips_training_are_the_same_model(tmp_path: Path) -> None:
+    made = small_clip(tmp_path, "checkpoint-small")
+    config = {"embed_dim": 16, "vision_cfg": VISION, "text_cfg": TEXT}
+    save_open_clip(made, tmp_path / "folder", config)
+    save_weights(made.model, tmp_path / "ours.safetensors")
+    state = {f"module.{name}": weights for name, weights in made.model.state_dict().items()}
+    torch.save({"epoch": 3, "name": "run", "state_dict": state}, tmp_path / "epoch_3.pt")
+    specs = [str(tmp_path / "folder")]
+    specs += [f"checkpoint-small={tmp_path / name}" for name in ("ours.safetensors", "epoch_3.pt")]
+    for spec in specs:
+        clip = open_checkpoint(spec)
+        assert not clip.model.training
+        torch.testing.assert_close(texts_of(clip), texts_of(made), atol=1e-6, rtol=0)
+        assert fingerprint(clip) == fingerprint(made)
+
+
+def test_the_fingerprint_is_of_all_that_decides_features(tmp_path: Path) -> None:
+    made = small_clip(tmp_path, "checkpoint-print")
+    prints = [fingerprint(made), fingerprint(small_clip(tmp_path, "checkpoint-print", seed=1))]
+    save_weights(made.model, tmp_path / "w.safetensors")
+    half = open_checkpoint(f"checkpoint-print={tmp_path}/w.safetensors", precision="bfloat16")
+    prints.append(fingerprint(half))
+    config = {"embed_dim": 16, "vision_cfg": VISION, "text_cfg": TEXT}
+    save_open_clip(made, tmp_path / "looks", config)
+    looks = json.loads((tmp_path / "looks/open_clip_config.json").read_text())
+    looks["preprocess_cfg"]["interpolation"] = "bilinear"
+    (tmp_path / "looks/open_clip_config.json").write_text(json.dumps(looks))
+    prints.append(fingerprint(open_checkpoint(str(tmp_path / "looks"))))
+    assert len(set(prints)) == 4
+    assert fingerprint(made) == prints[0]
+
+
+def test_bfloat16_is_near_float32_and_its_features_are_float32(tmp_path: Path) -> None:
+    made = small_clip(tmp_path, "checkpoint-half")
+    save_weights(made.model, tmp_path / "w.safetensors")
+    half = open_checkpoint(f"checkpoint-half={tmp_path}/w.safetensors", precision="bfloat16")
+    found = texts_of(half)
+    assert found.dtype == torch.float32
+    # bfloat16 has eight bits: an error of 2 ** -8 a product, of few layers
+    torch.testing.assert_close(found, texts_of(made), atol=0.05, rtol=0)
+    assert (found - texts_of(made)).abs().max() > 0
+
+
+def test_weights_of_another_model_are_refused_and_named(tmp_path: Path) -> None:
+    made = small_clip(tmp_path, "checkpoint-one")
+    small_clip(tmp_path, "checkpoint-wide", width=64)
+    small_clip(tmp_path, "checkpoint-deep", layers=3)
+    save_weights(made.model, tmp_path / "w.safetensors")
+    with pytest.raises(Mistake, match=r"does not fit: .*size mismatch for visual"):
+        open_checkpoint(f"checkpoint-wide={tmp_path}/w.safetensors")
+    with pytest.raises(Mistake, match=r"does not fit: .*Missing key.*resblocks\.2"):
+        open_checkpoint(f"checkpoint-deep={tmp_path}/w.safetensors")
+    biased = made.model.state_dict() | {"logit_bias": torch.tensor(-10.0)}
+    torch.save(biased, tmp_path / "siglip.pt")
+    with pytest.raises(Mistake, match="logit_bias"):
+        open_checkpoint(f"checkpoint-one={tmp_path}/siglip.pt")
+
+
+def test_an_activation_that_a_file_of_ours_states_is_held_to(tmp_path: Path) -> None:
+    made = small_clip(tmp_path, "checkpoint-gelu")
+    save_weights(made.model, tmp_path / "w.safetensors")
+    config = json.loads((tmp_path / "checkpoint-gelu.json").read_text()) | {"quick_gelu": True}
+    (tmp_path / "checkpoint-quick.json").write_text(json.dumps(config))
+    import open_clip
+
+    open_clip.add_model_config(tmp_path)
+    with pytest.raises(Mistake, match="was trained with GELU, and the model has QuickGELU"):
+        open_checkpoint(f"checkpoint-quick={tmp_path}/w.safetensors")
+
+
+class Evil:
+    def __reduce__(self):
+        return (Path.touch, (Path("touched"),))
+
+
+def test_nothing_is_unpickled(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    small_clip(tmp_path, "checkpoint-safe")
+    torch.save({"state_dict": Evil()}, tmp_path / "evil.pt")
+    with pytest.raises(Mistake, match="does not fit"):
+        open_checkpoint(f"checkpoint-safe={tmp_path}/evil.pt")
+    assert not (tmp_path / "touched").exists()
+
+
+@pytest.mark.parametrize(
+    ("spec", "says"),
+    [
+        ("ViT-B-33", r"open_clip has no 'ViT-B-33'; did you mean ViT-B-32"),
+        ("ViT-B-32:opnai", "ViT-B-32 has no weights 'opnai'; it has: .*laion2b"),
+        ("ViT-B-32:openai", "'ViT-B-32' has GELU, and 'openai' was trained with QuickGELU"),
+        ("ViT-B-32=nowhere.pt", "there is no file 'nowhere.pt'"),
+        ("tests", "the folder has no open_clip_config.json"),
+    ],
+)
+def test_a_mistake_is_one_line(spec: str, says: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(Path(__file__).parents[1])
+    with pytest.raises(Mistake, match=says) as found:
+        open_checkpoint(spec)
+    assert "\n" not in str(found.value)
+
+
+def test_a_precision_is_checked_first() -> None:
+    with pytest.raises(Mistake, match="unknown precision 'fp16'; the choices are: float32, bfloat16"):
+        open_checkpoint("ViT-B-32", precision="fp16")

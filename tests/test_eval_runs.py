@@ -1,0 +1,319 @@
+"""`slipform eval`: scores against a loop over items, encoder calls counted, models that cheat or break."""
+
+import json
+import re
+from collections import Counter
+from dataclasses import dataclass, field
+from functools import partial
+from io import BytesIO
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+from PIL import Image
+from small_clip import TEXT, VISION, small_clip
+from test_main import ROOT, call
+
+import slipform_core.torchvision_import  # noqa: F401, before open_clip
+from slipform_core import outcomes
+from slipform_core.__main__ import BENCHMARKS
+from slipform_core.benchmarks import READERS, Photo
+from slipform_core.evaluating import (
+    Asked,
+    evaluate_models,
+    long_table,
+    names_of,
+    read,
+    wide_table,
+    write_tables,
+)
+from slipform_core.evaluation import Encoder, averages, score
+from slipform_core.mistakes import Mistake
+from slipform_core.models import Clip, open_checkpoint, save_open_clip
+from slipform_core.sources import photographs
+
+FIELDS = ("filename", "caption", "negative_caption")
+DATA = ROOT / "../shared/data"
+needs_data = pytest.mark.skipif(not DATA.is_dir(), reason="the real data of ../shared/data is not here")
+
+
+@dataclass(frozen=True)
+class Rule(Clip):
+    """A model whose texts are functions of their words, pictures of their first pixel; it counts calls."""
+
+    of_text: object = None
+    seen: Counter = field(default_factory=Counter)
+
+    def encode_text(self, texts):
+        self.seen["texts"] += len(texts)
+        return torch.stack([self.of_text(text) for text in texts]).float()
+
+    def encode_pixels(self, pixels):
+        self.seen["pictures"] += len(pixels)
+        return torch.nn.functional.normalize(pixels[:, :, 0, 0] + torch.tensor([1.0, 0, 0]), dim=-1)
+
+
+def rule(of_text) -> Rule:
+    def transform(picture):
+        return torch.tensor(np.asarray(picture.resize((2, 2)))).permute(2, 0, 1) / 2550
+
+    return Rule(torch.nn.Linear(1, 1), None, list, None, transform, of_text=of_text)
+
+
+def at(angle: float) -> torch.Tensor:
+    return torch.tensor([np.cos(angle), np.sin(angle), 0.0])
+
+
+@pytest.fixture
+def stand_ins(monkeypatch):
+    """A picture of its own for every place, whether or not there is one."""
+
+    def content(place):
+        stream, name = BytesIO(), int(Path(place).stem)
+        pixels = np.full((40, 40, 3), [name >> 16 & 255, name >> 8 & 255, name & 255], dtype=np.uint8)
+        Image.fromarray(pixels).save(stream, format="PNG")
+        return stream.getvalue()
+
+    monkeypatch.setattr(photographs, "content", content)
+    monkeypatch.setattr(photographs, "exists", lambda place: True)
+
+
+@needs_data
+def test_scores_on_real_pictures_are_those_of_an_item_by_item_loop(tmp_path: Path) -> None:
+    """Pillow, open_clip's transform and both towers at all 77 tokens, one at a time."""
+    clip = small_clip(tmp_path, "eval-loop")
+    encoder = Encoder(clip, batch=7)
+
+    def picture(name: str) -> torch.Tensor:
+        shown = Image.open(DATA / "coco/val2017" / name).convert("RGB")
+        return clip.model.encode_image(clip.transform(shown)[None], normalize=True)[0].double()
+
+    def text(said: str) -> torch.Tensor:
+        return clip.model.encode_text(clip.tokenize([said]), normalize=True)[0].double()
+
+    for name, folder in (("sugarcrepe", "sugarcrepe"), ("scpp", "scpp")):
+        benchmark = READERS[name](DATA, partial=True)
+        found = score(benchmark, encoder.pictures(benchmark.pictures), encoder.texts(benchmark.texts))
+        compared = 0
+        for path in sorted((DATA / folder).glob("*.json")):
+            rows = json.loads(path.read_text())
+            expected = {"i2t": [], "itt": [], "tot": []}
+            with torch.no_grad():
+                for row in rows.values() if isinstance(rows, dict) else rows:
+                    if not (DATA / "coco/val2017" / row["filename"]).is_file():
+                        continue
+                    shown, own = picture(row["filename"]), text(row["caption"])
+                    foil = text(row["negative_caption"])
+                    if name == "sugarcrepe":
+                        expected["i2t"].append(bool(shown @ own > shown @ foil))
+                    else:
+                        other = text(row["caption2"])
+                        expected["itt"].append(bool(min(shown @ own, shown @ other) > shown @ foil))
+                        expected["tot"].append(bool(own @ other > max(own @ foil, other @ foil)))
+            right = found.outcomes[f"{name}/{path.stem}"]
+            assert {metric: bits.tolist() for metric, bits in right.items()} == {
+                metric: bits for metric, bits in expected.items() if bits
+            }
+            compared += len(next(iter(right.values())))
+        assert compared == {"sugarcrepe": 426, "scpp": 279}[name]
+
+
+@needs_data
+def test_each_unique_picture_and_text_is_encoded_once_over_all_benchmarks(stand_ins, tmp_path: Path) -> None:
+    seen = []
+    clip = rule(lambda text: at(len(text)))
+    for folder in (None, tmp_path):
+        encoder = Encoder(clip, batch=512, folder=folder)
+        clip.seen.clear()
+        for name in ("sugarcrepe", "scpp"):
+            benchmark = READERS[name](DATA)
+            encoder.pictures(benchmark.pictures), encoder.texts(benchmark.texts)
+            seen.append((clip.seen["pictures"], clip.seen["texts"]))
+        captions = json.loads((DATA / "coco/annotations/captions_val2017.json").read_text())
+        names = {image["id"]: image["file_name"] for image in captions["images"]}
+        encoder.pictures([Photo(str(DATA / "coco/val2017" / name)) for name in names.values()])
+        encoder.texts([row["caption"] for row in captions["annotations"]])
+        seen.append((clip.seen["pictures"], clip.seen["texts"]))
+        assert encoder.encoded == {"pictures": clip.seen["pictures"], "texts": clip.seen["texts"]}
+    assert seen == 2 * [(1560, 11_844), (1560, 18_372), (5000, 38_834)]
+    clip.seen.clear()
+    again = Encoder(clip, batch=512, folder=tmp_path)
+    for name in ("sugarcrepe", "scpp"):
+        again.pictures(READERS[name](DATA).pictures), again.texts(READERS[name](DATA).texts)
+    assert not clip.seen
+
+
+@needs_data
+@pytest.mark.parametrize(
+    ("of_text", "micro", "ties"),
+    [
+        (lambda text: at(0.001 * len(text.split())), 0.445, 2 * (0.674 - 0.445)),
+        (lambda text: at(0.5), 0.0, 1.0),
+    ],
+    ids=["shorter", "constant"],
+)
+def test_a_model_of_shorter_captions_scores_as_the_blind_rule_and_a_constant_one_nothing(
+    of_text, micro, ties, stand_ins
+) -> None:
+    benchmark, clip = READERS["sugarcrepe"](DATA), rule(of_text)
+    images = np.tile(np.array([[1.0, 0, 0]], dtype=np.float32), (len(benchmark.pictures), 1))
+    found = score(benchmark, images, Encoder(clip, batch=4096).texts(benchmark.texts))
+    right = np.concatenate([each["i2t"] for each in found.outcomes.values()])
+    # the rates are published to a tenth of a percent
+    assert len(right) == 7511 and right.mean() == pytest.approx(micro, abs=0.0005)
+    tied = sum(each.value * each.count for each in found.scores if each.metric == "ties") / 7511
+    assert tied == pytest.approx(ties, abs=0.002)
+
+
+@needs_data
+def test_a_random_model_is_at_chance(stand_ins) -> None:
+    rng = np.random.default_rng(0)
+    for name, chance in (("sugarcrepe", {"i2t": 1 / 2}), ("scpp", {"itt": 1 / 3, "tot": 1 / 3})):
+        benchmark = READERS[name](DATA)
+        counts = len(benchmark.pictures), len(benchmark.texts)
+        images, texts = (rng.normal(size=(count, 64)).astype(np.float32) for count in counts)
+        means = averages.averages(benchmark, score(benchmark, images, texts), rng, draws=50)["micro"]
+        for metric, expected in chance.items():
+            # five standard errors of 4,757 items or more
+            assert means[metric].value == pytest.approx(expected, abs=0.035)
+
+
+@pytest.fixture(scope="module")
+def task(tmp_path_factory) -> Path:
+    """SugarCrepe in small: data with four subsets of twelve items, and two models as folders beside them."""
+    folder = tmp_path_factory.mktemp("task")
+    rng = np.random.default_rng(0)
+    (folder / "val2017").mkdir()
+    (folder / "sugarcrepe").mkdir()
+    for number in range(12):
+        pixels = rng.integers(256, size=(40, 50, 3), dtype=np.uint8)
+        Image.fromarray(pixels).save(folder / f"val2017/{number:012d}.jpg")
+    kinds = ("add_obj", "add_att", "replace_obj", "replace_att", "replace_rel", "swap_obj", "swap_att")
+    for kind in kinds:
+        items = {
+            str(2 * k): dict(zip(FIELDS, (f"{k:012d}.jpg", f"a dog {k}", f"{kind} {k} cat"), strict=True))
+            for k in range(12)
+        }
+        (folder / f"sugarcrepe/{kind}.json").write_text(json.dumps(items))
+    config = {"embed_dim": 16, "vision_cfg": VISION, "text_cfg": TEXT}
+    for seed, name in enumerate(("one", "other")):
+        save_open_clip(small_clip(folder, f"eval-{name}", seed=seed), folder / name, config)
+    return folder
+
+
+def words(task: Path, out: Path, *more: str) -> list[str]:
+    features = ["--features", str(out / "features")]
+    return ["eval", str(task / "one"), "--data", str(task), "--out", str(out), *features, *more]
+
+
+def test_one_command_scores_and_compares_models_and_writes_tables(
+    task, tmp_path, monkeypatch, capsys
+) -> None:
+    asked = words(task, tmp_path, str(task / "other"), "-b", "sugarcrepe", "--partial")
+    assert call(asked, monkeypatch) == 0
+    said = capsys.readouterr().out
+    assert "sugarcrepe · 84 items" in said and "macro-7" in said and "a tie is wrong" in said
+    one, other = (json.loads((tmp_path / f"{name}.json").read_text()) for name in ("one", "other"))
+    values = one["values"]["benchmarks"]["sugarcrepe"]
+    assert values["items"] == dict.fromkeys(values["items"], 12) and len(values["items"]) == 7
+    assert one["values"]["model"]["activation"] == "GELU"
+    assert one["values"]["model"]["encoded now"] == {"pictures": 12, "texts": 12 + 84}
+    assert one["made"]["config"]["precision"] == "float32" and "differences" not in one["values"]
+    blind = values["blind"]["micro"]
+    assert blind["i2t, shorter caption (words), ties at half"]["count"] == 84
+    assert values["lens"]["sugarcrepe/i2t"]["trend"]["all"]["count"] <= 84
+    bits = {}
+    for name, file in (("one", one), ("other", other)):
+        right = file["values"]["benchmarks"]["sugarcrepe"]["right"].values()
+        bits[name] = np.concatenate([outcomes.unpack(each["i2t"], 12) for each in right])
+    micro = values["averages"]["micro"]["i2t"]
+    assert micro["value"] == pytest.approx(bits["one"].mean())
+    assert micro["low"] < micro["value"] < micro["high"]
+    compared = other["values"]["differences"]["sugarcrepe"]["micro"]["i2t"]
+    assert other["values"]["differences"]["to"] == "one"
+    assert compared["value"] == pytest.approx(bits["other"].mean() - bits["one"].mean())
+    assert compared["only_left"] == (bits["other"] & ~bits["one"]).sum()
+    assert {path.name for path in tmp_path.glob("scores.*")} == {"scores.csv", "scores.md", "scores.tex"}
+    assert "macro-7" in (tmp_path / "scores.md").read_text()
+    assert call(asked, monkeypatch) == 0
+    again = json.loads((tmp_path / "one.json").read_text())["values"]
+    assert again["model"]["encoded now"] == {"pictures": 0, "texts": 0}
+    assert again["benchmarks"] == one["values"]["benchmarks"]
+
+
+@pytest.mark.parametrize(
+    ("more", "says"),
+    [
+        (["-b", "sugarcrep"], "unknown benchmark 'sugarcrep'; the benchmarks are: sugarcrepe, scpp"),
+        (["--items", "nowhere.csv"], "nowhere.csv does not exist"),
+        (["-b", "scpp"], "has none of: sugarcrepe-pp, scpp; `slipform data fetch sugarcrepe-pp`"),
+        (["-b", "sugarcrepe"], "add_obj has 12 items, published 2,062"),
+        (["-b", "sugarcrepe", "--partial", "--precision", "fp16"], "unknown precision 'fp16'"),
+        (["nowhere/model", "-b", "sugarcrepe", "--partial"], "open_clip has no 'nowhere/model'"),
+    ],
+)
+def test_a_mistake_is_one_line(more, says, task, tmp_path, monkeypatch, capsys) -> None:
+    assert call(words(task, tmp_path, *more), monkeypatch) == 2
+    said = capsys.readouterr().err.splitlines()
+    assert says in said[-1]
+
+
+def scored(models, task, out):
+    asked = Asked(read(["sugarcrepe"], task, partial=True))
+    return list(evaluate_models(models, asked, out=out, command="", config={}))
+
+
+def test_a_missing_picture_is_refused_or_counted(task, tmp_path, monkeypatch, capsys) -> None:
+    monkeypatch.setattr(photographs, "exists", lambda place: "000005" not in place and Path(place).exists())
+    assert call(words(task, tmp_path, "-b", "sugarcrepe"), monkeypatch) == 2
+    said = capsys.readouterr().err
+    assert "7 items: missing picture; the first would be" in said and "000000000005.jpg" in said
+    assert call(words(task, tmp_path, "-b", "sugarcrepe", "--partial"), monkeypatch) == 0
+    assert "77 items · 7 left out: missing picture" in capsys.readouterr().out
+
+
+def test_a_damaged_picture_and_a_model_of_nan_are_one_line(task, tmp_path, monkeypatch, capsys) -> None:
+    whole = photographs.whole
+    monkeypatch.setattr(photographs, "whole", lambda data: whole(data[:200]))
+    assert call(words(task, tmp_path, "-b", "sugarcrepe", "--partial"), monkeypatch) == 2
+    assert "damaged picture: " in capsys.readouterr().err
+    monkeypatch.setattr(photographs, "whole", whole)
+    broken = {"broken": lambda: rule(lambda text: at(np.nan))}
+    with pytest.raises(Mistake, match=r"model broken: sugarcrepe: .* is NaN"):
+        scored(broken, task, tmp_path)
+
+
+def test_tables_hold_every_number_and_the_papers_macro(task, tmp_path) -> None:
+    models = {name: partial(open_checkpoint, str(task / name)) for name in ("one", "other")}
+    found = scored(models, task, tmp_path)
+    table = long_table(found)
+    baselines = table["model"].str.startswith("blind: ")
+    assert (~baselines).sum() == 2 * (7 * 2 + 5) and baselines.sum() == (7 + 1) * 3 * 2
+    row = table[(table["subset"] == "swap_obj") & (table["metric"] == "i2t") & (table["model"] == "other")]
+    assert row["value"].item() == found[1]["benchmarks/sugarcrepe/scores/swap_obj/i2t/value"]
+    wide = wide_table(found)
+    shown = wide.loc[("sugarcrepe", "swap_obj", "i2t"), "other"]
+    assert shown.startswith(f"{100 * row['value'].item():.2f} ± ")
+    assert "ties" not in wide.index.get_level_values("metric")
+    found[0].values["macro"] = 0.5
+    assert wide_table(found).loc[("all", "the paper's macro", ""), "one"] == "50.00"
+    assert (tmp_path / "scores.tex") in write_tables(found, tmp_path)
+    assert r"\toprule" in (tmp_path / "scores.tex").read_text()
+
+
+def test_models_are_named_by_what_was_said_of_them_and_two_of_one_name_are_refused(tmp_path) -> None:
+    (tmp_path / "mine").mkdir()
+    said = [
+        "ViT-B-32-quickgelu:openai",
+        str(tmp_path / "mine"),
+        "ViT-B-32=build/run/epoch_3.pt",
+        "hf-hub:a/b",
+    ]
+    assert names_of(said) == ["ViT-B-32-quickgelu-openai", "mine", "epoch_3.pt", "b"]
+    with pytest.raises(Mistake, match="two of the models go by one name: ViT-B-32, ViT-B-32"):
+        names_of(["ViT-B-32", "ViT-B-32"])
+
+
+def test_the_help_names_every_benchmark() -> None:
+    assert set(re.findall(r"[a-z0-9_]+(?=[,;])", BENCHMARKS.partition(": ")[2])) == set(READERS)

@@ -1,0 +1,251 @@
+"""Leaks between made-up shards and photographs, hashes by slow loops, and measured on real pictures."""
+
+import io
+from pathlib import Path
+
+import numpy as np
+import pytest
+from PIL import Image
+from test_main import ROOT
+
+from slipform_core.benchmarks import Items, Photo
+from slipform_core.evaluation.leaks import NEAR, chance_warning, difference_hash, find_leaks, picture_key
+from slipform_core.evaluation.leaks import _nearest as nearest
+from slipform_core.records import HardNegative, Keyword, Provenance, Score
+from slipform_core.shards import DamagedShard, Sample, enter, shard_name, write_shard
+from slipform_core.sources import photographs
+
+DATA = ROOT / "../shared/data"
+needs_data = pytest.mark.skipif(not DATA.is_dir(), reason="the real data of ../shared/data is not here")
+
+
+def photograph(seed: int, size: tuple[int, int] = (300, 224)) -> Image.Image:
+    """Broad patches of colour, as a photograph has: no two seeds alike."""
+    patches = np.random.default_rng(seed).integers(0, 256, (12, 12, 3), dtype=np.uint8)
+    return Image.fromarray(patches).resize(size, Image.Resampling.BICUBIC)
+
+
+def kept(picture: Image.Image, side: int = 224) -> np.ndarray:
+    """What ConcreteBatch keeps: the middle, encoded again."""
+    stream = io.BytesIO()
+    photographs.square(picture, side).save(stream, format="JPEG", quality=75)
+    return np.asarray(Image.open(stream))
+
+
+def planted(folder: Path, rows, shard: int = 0) -> Path:
+    """A ConcreteBatch of rows (image_id, image_path, negative_image_path, picture, other picture)."""
+    folder.mkdir(exist_ok=True)
+    keyword, made_by = Keyword("dog", "dog", "NOUN", 2, 5, 4.85, "object"), Provenance("a@1", "b@1", 0)
+    samples = [
+        Sample(
+            HardNegative(image, path, "a dog", keyword, f"a cat {k}", other, made_by), kept(one), kept(two)
+        )
+        for k, (image, path, other, one, two) in enumerate(rows)
+    ]
+    shard = write_shard(
+        folder, shard_name(shard), samples, source="x", captions=9, rejected=lambda: {}, quality=95
+    )
+    enter(folder, shard)
+    return folder
+
+
+def saved(folder: Path, name: str, picture: Image.Image) -> Photo:
+    folder.mkdir(exist_ok=True)
+    picture.save(folder / name, quality=90)
+    return Photo(str(folder / name))
+
+
+@pytest.mark.parametrize(
+    ("place", "key"),
+    [
+        ("coco/val2017/000000123456.jpg", "COCO 123456"),
+        ("COCO_val2014_000000123456.jpg", "COCO 123456"),
+        ("/x/COCO_train2014_000000123456.JPG", "COCO 123456"),
+        ("000000000009.jpeg", "COCO 9"),
+        ("flickr30k/123456.jpg", "123456.jpg"),
+        ("a000000123456.jpg", "a000000123456.jpg"),
+        ("/x/all.tar#512+9000", "/x/all.tar#512+9000"),
+        ("/x/part.parquet#image@3", "/x/part.parquet#image@3"),
+    ],
+)
+def test_a_photograph_is_named_by_cocos_number_or_its_file(place, key):
+    assert picture_key(place) == key
+
+
+def test_a_hash_is_the_sign_of_each_step_to_the_right():
+    values = np.random.default_rng(0).integers(0, 256, (8, 9), dtype=np.uint8)
+    expected = 0
+    for row in range(8):
+        for column in range(8):
+            expected = 2 * expected + int(values[row, column + 1] > values[row, column])
+    assert difference_hash(Image.fromarray(values)) == expected
+    flat = Image.new("RGB", (50, 40), "grey")
+    assert difference_hash(flat) == 0 and difference_hash(Image.fromarray(values[:, ::-1])) != expected
+
+
+@pytest.mark.parametrize("cells", [1, 50, 1 << 22])
+def test_the_nearest_is_that_of_a_loop_and_a_flat_picture_has_none(monkeypatch, cells):
+    from slipform_core.evaluation import leaks
+
+    monkeypatch.setattr(leaks, "CELLS", cells)
+    rng = np.random.default_rng(0)
+    ours, theirs = (rng.integers(0, 2**64, size, dtype=np.uint64) for size in ((20, 2), 30))
+    ours[3] = 0
+    theirs[4] = ours[5, 1] ^ np.uint64(0b101)
+    theirs[6] = 0
+    distances, which = nearest(ours, theirs)
+    for row, (distance, place) in enumerate(zip(distances, which, strict=True)):
+        apart = [
+            min((int(one ^ other).bit_count() for one in ours[row] if one), default=65) for other in theirs
+        ]
+        assert (distance, place) == (min(apart), apart.index(min(apart)))
+    assert distances[5] == 2 and distances[3] == 65
+    assert nearest(ours, theirs[:0])[0].tolist() == [65] * 20
+
+
+def test_leaks_are_found_by_name_and_by_sight_in_originals_and_the_others(tmp_path):
+    coco = "COCO_train2014_000000000001.jpg"
+    rows = [
+        (coco, f"/c/{coco}", None, photograph(1), photograph(2)),
+        (coco, f"/c/{coco}", "x/other.jpg", photograph(1), photograph(3)),
+        ("mine.jpg", "/c/mine.jpg", None, photograph(4), photograph(5)),
+        ("square.jpg", "/c/square.jpg", None, photograph(6, (224, 224)), photograph(7)),
+    ]
+    folder = planted(tmp_path / "batch", rows)
+    test = tmp_path / "test"
+    photos = [
+        saved(test, "000000000001.jpg", photograph(11)),  # the name alone
+        saved(test, "other.jpg", photograph(3)),  # both
+        saved(test, "renamed.jpg", photograph(4)),  # sight alone
+        saved(test, "squeezed.png", photograph(6, (500, 200))),  # sight, of all of it
+        saved(test, "edited.jpg", photograph(5)),
+        saved(test, "clean.jpg", photograph(12)),
+        saved(test, "flat.png", Image.new("RGB", (64, 64), "white")),
+        Photo(str(test / "absent.jpg")),
+    ]
+    boxed = Photo(photos[2].place, (0, 0, 40, 40))
+    found = find_leaks([folder], [*photos, boxed, photos[0]])
+    assert (found.trained, found.tested) == (7, 8)
+    assert (found.by_name, found.by_sight, found.by_either) == (2, 4, 5)
+    assert found.named == (("000000000001.jpg", coco), ("other.jpg", "other.jpg"))
+    assert found.seen[:3] == (
+        ("other.jpg", "other.jpg"),
+        ("renamed.jpg", "mine.jpg"),
+        ("squeezed.png", "square.jpg"),
+    )
+    assert found.seen[3][1].startswith("the edit of record ")
+    assert found.unread == {"missing picture": 1}
+
+
+def test_the_text_names_the_first_and_says_what_was_not_looked_at(tmp_path):
+    rows = [(f"{k}.jpg", f"/c/{k}.jpg", None, photograph(k), photograph(100 + k)) for k in range(7)]
+    folder = planted(tmp_path / "batch", rows)
+    photos = [saved(tmp_path / "test", f"{k}.jpg", photograph(200 + k)) for k in range(7)]
+    said = str(find_leaks([folder], [*photos, Photo("nowhere.jpg")])).splitlines()
+    assert said == [
+        "7 of 8 test pictures are among 14 trained on",
+        "by name: 7 (0.jpg is 0.jpg, 1.jpg is 1.jpg, 2.jpg is 2.jpg, 3.jpg is 3.jpg, 4.jpg is 4.jpg, …)",
+        "by sight: 0",
+        "not looked at: 1, missing picture",
+    ]
+    assert str(find_leaks([], photos)).startswith("0 of 7 test pictures are among 0 trained on")
+
+
+def test_folders_add_and_equal_names_of_other_pictures_are_both_looked_at(tmp_path):
+    one = planted(tmp_path / "one", [("1.jpg", None, None, photograph(1), photograph(2))])
+    two = planted(tmp_path / "two", [("1.jpg", None, None, photograph(3), photograph(2))])
+    photos = [
+        saved(tmp_path / "test", "a.png", photograph(1)),
+        saved(tmp_path / "test", "b.png", photograph(3)),
+    ]
+    found = find_leaks([one, two], photos)
+    assert found.seen == (("a.png", "1.jpg"), ("b.png", "1.jpg"))
+    assert (found.trained, found.by_name) == (3, 0)
+    assert find_leaks([one], photos).by_sight == 1
+
+
+def test_a_damaged_shard_is_an_error(tmp_path):
+    folder = planted(tmp_path / "batch", [("1.jpg", None, None, photograph(1), photograph(2))])
+    with (folder / shard_name(0)).open("ab") as stream:
+        stream.write(b"x")
+    with pytest.raises(DamagedShard):
+        find_leaks([folder], [])
+
+
+@needs_data
+def test_real_photographs_are_seen_again_after_they_were_kept_and_no_others(tmp_path):
+    places = sorted((DATA / "coco/val2017").glob("*.jpg"))
+    others = sorted((DATA / "flickr8k/images").glob("*.jpg"))[:150]
+    trained, tested = places[:150], [Photo(str(path)) for path in places]
+    rows = [
+        (f"t{k}.jpg", None, f"o{k}.jpg", photographs.read(str(one), 224), photographs.read(str(two), 224))
+        for k, (one, two) in enumerate(zip(trained, others, strict=True))
+    ]
+    found = find_leaks([planted(tmp_path / "batch", rows)], tested)
+    assert (found.trained, found.tested, found.by_name) == (300, 283, 0)
+    assert 148 <= found.by_sight <= 150
+    none = find_leaks([tmp_path / "batch"], tested[150:])
+    assert none.by_sight == 0 and not none.unread
+    pixels = [photographs.whole(path.read_bytes()) for path in places[:60]]
+    hashes = [difference_hash(picture) for picture in pixels]
+    apart = [(one ^ other).bit_count() for k, one in enumerate(hashes) for other in hashes[:k]]
+    assert min(apart) > 2 * NEAR
+
+
+def score(name: str, metric: str, value: float, count: int = 400) -> Score:
+    return Score(*name.split("/"), metric, value, count, float(np.sqrt(value * (1 - value) / count)))
+
+
+def test_a_score_that_chance_explains_gets_a_line():
+    scores = [
+        score("retrieval/coco", "t2i_r1", 0.0019, 5000),
+        score("retrieval/coco", "i2t_r1", 0.0021, 1000),
+        score("retrieval/coco", "t2i_r5", 0.0019, 5000),
+        score("sugarcrepe/swap_obj", "i2t", 0.54),
+        score("sugarcrepe/swap_att", "i2t", 0.56),
+        score("sugarcrepe/add_obj", "i2t", 0.0),
+        score("sugarcrepe/add_obj", "ties", 0.0),
+        score("scpp/swap_obj", "itt", 0.37),
+        score("scpp/swap_att", "itt", 0.39),
+        score("scpp/swap_att", "tot", 0.33),
+        score("aro/order", "i2t", 0.22),
+        score("winoground/all", "text", 0.25),
+    ]
+    order = Items(np.zeros((1, 1), dtype=int), np.arange(5)[None], np.zeros(1, dtype=int), "choice")
+    lines = chance_warning(scores, {"aro/order": order})
+    assert [line.split(":")[0] for line in lines] == [
+        "retrieval/coco t2i_r1 is 0.19%, chance 0.10%",
+        "sugarcrepe/swap_obj i2t is 54.00%, chance 50.00%",
+        "sugarcrepe/add_obj i2t is 0.00%, chance 50.00%",
+        "scpp/swap_obj itt is 37.00%, chance 33.33%",
+        "aro/order i2t is 22.00%, chance 20.00%",
+    ]
+    assert all("loaded wrongly (activation, preprocessing, tokenizer)" in line for line in lines)
+    assert chance_warning([]) == []
+
+
+def test_a_random_model_is_warned_of_and_a_good_one_is_not():
+    from slipform_core.benchmarks import Benchmark
+    from slipform_core.evaluation import score as score_all
+
+    rng = np.random.default_rng(0)
+    items = Items(np.arange(200)[:, None], np.stack([np.arange(200), np.roll(np.arange(200), 1)], 1),
+                  np.arange(200), "choice")  # fmt: skip
+    retrieval = np.arange(200), np.arange(200)
+    benchmark = Benchmark(
+        "own", [Photo("")] * 200, tuple(map(str, range(200))), {"own/all": items}, retrieval
+    )
+
+    def unit(seed: int) -> np.ndarray:
+        vectors = np.random.default_rng(seed).normal(size=(200, 64))
+        return vectors / np.linalg.norm(vectors, axis=1, keepdims=True)
+
+    lines = chance_warning(score_all(benchmark, unit(0), unit(1)).scores, benchmark.subsets)
+    assert any(line.startswith("own/all i2t") for line in lines)
+    collapsed = chance_warning(
+        score_all(benchmark, unit(0)[:1].repeat(200, 0), unit(1)[:1].repeat(200, 0)).scores
+    )
+    assert [line.split(" is")[0] for line in collapsed] == [
+        "own/all i2t", "retrieval/own t2i_r1", "retrieval/own i2t_r1"]  # fmt: skip
+    good = unit(0) + 0.05 * rng.normal(size=(200, 64))
+    assert chance_warning(score_all(benchmark, unit(0), good).scores, benchmark.subsets) == []
