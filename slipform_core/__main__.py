@@ -25,6 +25,12 @@ BENCHMARKS = (
     "the first two unless said."
 )
 
+USUAL = ("sugarcrepe", "scpp")
+SETS = (
+    "Repeatable: imagenet, a set of torchvision such as cifar10, vtab-NAME by clip-benchmark, or a folder "
+    "with a folder a class."
+)
+
 THREADS = {"OMP_NUM_THREADS": "1", "OMP_WAIT_POLICY": "PASSIVE", "GOMP_SPINCOUNT": "0"}
 
 app = typer.Typer(
@@ -190,6 +196,10 @@ def evaluate(
     models: Annotated[list[str], typer.Argument(help="NAME, NAME:PRETRAINED, NAME=FILE, or a folder.")],
     benchmark: Annotated[list[str], typer.Option("--benchmark", "-b", help=BENCHMARKS)] = (),
     items: Annotated[list[Path], typer.Option(help="A file of your own items; repeatable.")] = (),
+    zero_shot: Annotated[list[str], typer.Option(help=SETS)] = (),
+    probe: Annotated[list[str], typer.Option(help="The same sets, by a linear probe; repeatable.")] = (),
+    probe_as: Annotated[str, typer.Option(help="plain, or clip: CLIP's own protocol.")] = "plain",
+    coco_objects: Annotated[bool, typer.Option("--coco-objects", help="COCO's objects, by probes.")] = False,
     data: Annotated[Path, typer.Option(help="Where benchmarks lie, as `data fetch` puts them.")] = DATA,
     images: Annotated[Path | None, typer.Option(help="Folder of your items' pictures.")] = None,
     trained: Annotated[list[Path], typer.Option(help="Shards that a model was trained on: leaks.")] = (),
@@ -209,8 +219,12 @@ def evaluate(
 
     request = evaluating.Request(
         models=models,
-        benchmarks=benchmark or (() if items else ("sugarcrepe", "scpp")),
+        benchmarks=benchmark or (() if items or zero_shot or probe or coco_objects else USUAL),
         items=items,
+        zero_shot=zero_shot,
+        probe=probe,
+        probe_as=probe_as,
+        coco_objects=coco_objects,
         data=data,
         images=images,
         trained=trained,

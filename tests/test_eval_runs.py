@@ -317,3 +317,57 @@ def test_models_are_named_by_what_was_said_of_them_and_two_of_one_name_are_refus
 
 def test_the_help_names_every_benchmark() -> None:
     assert set(re.findall(r"[a-z0-9_]+(?=[,;])", BENCHMARKS.partition(": ")[2])) == set(READERS)
+
+
+@pytest.fixture(scope="module")
+def flowers(tmp_path_factory) -> Path:
+    """Two classes told apart by their colour, as a folder a class."""
+    folder, rng = tmp_path_factory.mktemp("flowers"), np.random.default_rng(0)
+    for part, count in (("train", 12), ("test", 6)):
+        for name, colour in (("rose", [200, 40, 60]), ("bluebell", [40, 60, 200])):
+            (folder / part / name).mkdir(parents=True)
+            for number in range(count):
+                pixels = np.clip(rng.normal(colour, 20, (40, 40, 3)), 0, 255).astype(np.uint8)
+                Image.fromarray(pixels).save(folder / part / name / f"{number}.png")
+    return folder
+
+
+def test_sets_of_classes_are_scored_zero_shot_and_by_probes(
+    flowers, task, tmp_path, monkeypatch, capsys
+) -> None:
+    more = ["--zero-shot", str(flowers), "--probe", str(flowers), "--probe-as", "clip", "--batch-size", "5"]
+    assert call(words(task, tmp_path, *more), monkeypatch) == 0
+    said = capsys.readouterr().out
+    assert "zero-shot" in said and "before the projection" in said
+    values = json.loads((tmp_path / "one.json").read_text())["values"]
+    probe, zero = values["benchmarks"].values()
+    [scores] = probe["scores"].values()
+    # a colour that fills the picture is told by any features
+    assert scores["top1"]["value"] == 1.0 and scores["top1"]["count"] == 12
+    assert 0 <= next(iter(zero["scores"].values()))["top1"]["value"] <= 1
+    assert values["model"]["encoded now"] == {"pictures": 24 + 12, "texts": 2}
+    assert values["macro"] is None
+
+
+@pytest.mark.parametrize(
+    ("more", "says"),
+    [
+        (
+            ["--zero-shot", "imagenett"],
+            "no set of pictures and no folder 'imagenett'; the sets are: imagenet",
+        ),
+        (
+            ["--probe", "{flowers}", "--probe-as", "linear"],
+            "unknown probe 'linear'; the choices are: plain",
+        ),
+        (["--zero-shot", "cifar10"], "torchvision has no CIFAR10: `python -c"),
+        (["--coco-objects"], "instances"),
+    ],
+)
+def test_a_mistake_about_classes_is_one_line(
+    more, says, flowers, task, tmp_path, monkeypatch, capsys
+) -> None:
+    more = [word.format(flowers=flowers) for word in more]
+    assert call(words(task, tmp_path, *more), monkeypatch) == 2
+    said = capsys.readouterr().err.splitlines()
+    assert says in said[-1] and not list(tmp_path.glob("*.json"))

@@ -65,6 +65,7 @@ def labelled_folder(folder: Path) -> LabelledSet:
 
 def imagenet_synsets() -> list[str]:
     """The 1,000 synsets in the order of their indices."""
+    import slipform_core.torchvision_import  # noqa: F401, I001, before timm
     from timm.data import ImageNetInfo
 
     return ImageNetInfo("imagenet-1k").label_names()

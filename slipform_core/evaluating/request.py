@@ -7,8 +7,18 @@ from pathlib import Path
 from typing import Any
 
 from slipform_core.benchmarks import own
-from slipform_core.evaluating.runs import Asked, evaluate_models, names_of, read
+from slipform_core.classification import (
+    PROBES,
+    LabelledSet,
+    coco_objects,
+    labelled_set,
+    linear_probe,
+    multi_label_probe,
+    zero_shot,
+)
+from slipform_core.evaluating.runs import Asked, Task, evaluate_models, names_of, read
 from slipform_core.evaluation.blind import BLIND, language_model
+from slipform_core.mistakes import Mistake
 from slipform_core.models import check_checkpoint, open_checkpoint
 from slipform_core.results import Result
 
@@ -20,6 +30,10 @@ class Request:
     models: Sequence[str]
     benchmarks: Sequence[str] = ()
     items: Sequence[Path] = ()
+    zero_shot: Sequence[str] = ()
+    probe: Sequence[str] = ()
+    probe_as: str = "plain"
+    coco_objects: bool = False
     data: Path = Path("data")
     images: Path | None = None
     trained: Sequence[Path] = ()
@@ -42,6 +56,7 @@ def run(request: Request, *, out: Path, command: str) -> list[Result]:
         baselines["language model"] = language_model(request.language_model)
     asked = Asked(
         [*read(request.benchmarks, request.data, partial=request.partial), *mine],
+        tasks=_tasks(request),
         batch=request.batch,
         features=request.features,
         baselines=baselines,
@@ -50,6 +65,25 @@ def run(request: Request, *, out: Path, command: str) -> list[Result]:
     load = bound(open_checkpoint, device=request.device, precision=request.precision)
     models = {name: bound(load, model) for name, model in zip(names, request.models, strict=True)}
     return list(evaluate_models(models, asked, out=out, command=command, config=_plain(request)))
+
+
+def _tasks(request: Request) -> dict[str, Task]:
+    if request.probe_as not in PROBES:
+        raise Mistake(f"unknown probe {request.probe_as!r}; the choices are: {', '.join(PROBES)}")
+    probe = PROBES[request.probe_as]
+
+    def labelled(name: str) -> LabelledSet:
+        return labelled_set(name, request.data, partial=request.partial)
+
+    tasks: dict[str, Task] = {}
+    for given in map(labelled, request.probe):
+        tasks[f"linear probe of {given.name}"] = bound(linear_probe, given=given, probe=probe)
+    if request.coco_objects:
+        objects = coco_objects(request.data, partial=request.partial)
+        tasks["probe of COCO's objects"] = bound(multi_label_probe, given=objects)
+    for given in map(labelled, request.zero_shot):
+        tasks[f"zero-shot {given.name}"] = bound(zero_shot, given=given)
+    return tasks
 
 
 def _plain(request: Request) -> dict[str, Any]:

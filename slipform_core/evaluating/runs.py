@@ -4,6 +4,7 @@ import math
 import re
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -13,6 +14,7 @@ import numpy as np
 
 from slipform_core import outcomes, results
 from slipform_core.benchmarks import READERS, Benchmark
+from slipform_core.classification import Classified
 from slipform_core.config import fingerprint
 from slipform_core.evaluation import Encoder, Evaluation, score
 from slipform_core.evaluation.averages import averages, differences
@@ -27,16 +29,20 @@ from slipform_core.stages import code
 
 SEED = 0  # of the bootstrap
 
+Task = Callable[[Encoder], Classified]
+
 
 @dataclass(frozen=True)
 class Asked:
     """What models are scored on, and beside their scores.
 
-    baselines: that see no picture. trained: ConcreteBatch folders, whose pictures should not be tested on.
+    tasks: classifiers of an encoder's features, by name. baselines: that see no picture. trained:
+    ConcreteBatch folders, whose pictures should not be tested on.
     features: the folder where what was encoded is kept.
     """
 
-    benchmarks: Sequence[Benchmark]
+    benchmarks: Sequence[Benchmark] = ()
+    tasks: Mapping[str, Task] = field(default_factory=dict)
     batch: int = 64
     features: Path | None = None
     baselines: Mapping[str, Baseline] = field(default_factory=lambda: BLIND)
@@ -114,13 +120,15 @@ def names_of(models: Sequence[str]) -> list[str]:
 
 def _evaluate(name: str, clip: Clip, asked: Asked) -> tuple[dict[str, Any], dict[str, Evaluation]]:
     encoder = Encoder(clip, folder=asked.features, batch=asked.batch)
+    # Probes first: features before the projection bring those after it, which others may ask for.
     scored, found = {}, {}
+    for task, run in asked.tasks.items():
+        with _numbers(name, task):
+            scored[task] = _classified(run(encoder))
     for benchmark in asked.benchmarks:
         images, texts = encoder.pictures(benchmark.pictures), encoder.texts(benchmark.texts)
-        try:
+        with _numbers(name, benchmark.name):
             found[benchmark.name] = evaluation = score(benchmark, images, texts)
-        except ValueError as error:  # NaN
-            raise Mistake(f"model {name}: {benchmark.name}: {error}") from None
         scored[benchmark.name] = _described(benchmark, evaluation, asked)
     about = {
         "fingerprint": encoder.model,
@@ -136,6 +144,25 @@ def _evaluate(name: str, clip: Clip, asked: Asked) -> tuple[dict[str, Any], dict
         for each in evaluation.scores
     }
     return {"model": about, "macro": macro_of(means), "benchmarks": scored}, found
+
+
+@contextmanager
+def _numbers(model: str, of: str) -> Iterator[None]:
+    """Makes NaN, which scores refuse, a Mistake that names the model."""
+    try:
+        yield
+    except Mistake:
+        raise
+    except ValueError as error:
+        raise Mistake(f"model {model}: {of}: {error}") from None
+
+
+def _classified(made: Classified) -> dict[str, Any]:
+    right = {f"{made.scores[0].benchmark}/{made.scores[0].subset}": dict(made.outcomes)}
+    packed = {key: {of: outcomes.pack(bits) for of, bits in each.items()} for key, each in right.items()}
+    return {"protocol": made.protocol, "scores": _by_subset(made.scores), "averages": {}, "blind": {}} | {
+        "right": packed
+    }
 
 
 def _described(benchmark: Benchmark, evaluation: Evaluation, asked: Asked) -> dict[str, Any]:

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 from pathlib import Path
+from textwrap import shorten
 from typing import TYPE_CHECKING, Any
 
 from slipform_core.files import write_text
@@ -62,7 +63,8 @@ def wide_table(found: Sequence[Result]) -> "pandas.DataFrame":
     order = list(dict.fromkeys(map(tuple, table[INDEX].to_numpy())))
     wide = table.pivot(index=INDEX, columns="model", values="shown")
     wide = wide.loc[order, [result.experiment for result in found]]
-    return wide.join(_blind_columns(found[0])).fillna("–")
+    blind = _blind_columns(found[0])
+    return (wide.join(blind) if len(blind) else wide).fillna("–")
 
 
 def _blind_columns(result: Result) -> "pandas.DataFrame":
@@ -105,7 +107,7 @@ def print_tables(found: Sequence[Result]) -> None:
     console, wide = Console(), wide_table(found)
     for benchmark, rows in wide.groupby(level="benchmark", sort=False):
         values = found[0].values["benchmarks"].get(benchmark, {})
-        table = Table(title=_title(benchmark, values), caption=values.get("protocol"), title_justify="left")
+        table = Table(title=_title(benchmark, values), title_justify="left")
         for name in ("subset", "metric"):
             table.add_column(name)
         for name in wide.columns:
@@ -113,9 +115,17 @@ def print_tables(found: Sequence[Result]) -> None:
         for (_, subset, metric), cells in rows.iterrows():
             table.add_row(subset, metric, *cells)
         console.print(table)
+        console.print(_protocol(values), style="dim", highlight=False)
         for line in _remarks(benchmark, found):
             console.print(line, highlight=False)
         console.print()
+
+
+def _protocol(values: dict[str, Any]) -> str:
+    said = values.get("protocol", "")
+    if isinstance(said, str):
+        return said
+    return "; ".join(f"{name}: {shorten(str(value), 90)}" for name, value in said.items())
 
 
 def _remarks(benchmark: str, found: Sequence[Result]) -> Iterator[str]:
