@@ -58,6 +58,16 @@ rng = np.random.default_rng(0)
 # ```{reported} table2
 # ```
 #
+# Others have evaluated the same CLIP, with other numbers: a difference of protocol, precision or picture
+# preprocessing, which is why [`slipform eval`](14_any_clip) states its own with each score. *Micro* counts
+# every item alike, *macro-7* every subset; the paper's 75.38 is neither.
+#
+# ```{reported} public_composition
+# ```
+#
+# ```{reported} public_sugarcrepe
+# ```
+#
 # ### The reference run
 #
 # Percent: the mean, and its 95 % interval over seeds. Each seed is a world, a base and all arms of its own.

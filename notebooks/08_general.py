@@ -44,6 +44,12 @@ general = {
 # ```{reported} table3
 # ```
 #
+# The same CLIP as others have evaluated it (Karpathy's test splits; ImageNet's probe by CLIP's own protocol,
+# before the projection):
+#
+# ```{reported} public_general
+# ```
+#
 # ```{not-run}
 # What could not be learnt about it in public:
 #

@@ -119,7 +119,7 @@ class Reported(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
     about: str
-    stated_by: Literal["authors", "secondary summary"]
+    stated_by: Literal["authors", "secondary summary", "public evaluations"]
     unit: Unit = "percent"
     columns: list[str]
     rows: dict[str, dict[str, float | str | None]]

@@ -39,6 +39,12 @@ def configs(tmp_path_factory: pytest.TempPathFactory) -> None:
         "sees-all": {"custom_text": True, "text_cfg": text | {"no_causal_mask": True}},
         "linear": {"custom_text": True, "text_cfg": text | {"proj_bias": True}},
         "last": {"custom_text": True, "text_cfg": text | {"pool_type": "last"}},
+        "coca": {
+            "custom_text": True,
+            "vision_cfg": CONFIG["vision_cfg"] | {"attentional_pool": True, "output_tokens": True},
+            "text_cfg": text | {"embed_cls": True, "output_tokens": True, "context_length": 76},
+            "multimodal_cfg": {"context_length": 76, "width": 32, "heads": 2, "layers": 1},
+        },
     }
     for name, change in changes.items():
         (folder / f"{name}.json").write_text(json.dumps(CONFIG | change))
@@ -56,7 +62,7 @@ def pictures(count: int = 3) -> np.ndarray:
     return np.random.default_rng(0).integers(256, size=(count, 32, 32, 3), dtype=np.uint8)
 
 
-@pytest.mark.parametrize("name", ["quick", "plain", "custom", "sees-all", "linear", "last"])
+@pytest.mark.parametrize("name", ["quick", "plain", "custom", "sees-all", "linear", "last", "coca"])
 def test_features_are_those_of_open_clip_at_all_its_tokens(name: str) -> None:
     clip = made(name)
     tokens = clip.tokenize(TEXTS)
@@ -64,6 +70,9 @@ def test_features_are_those_of_open_clip_at_all_its_tokens(name: str) -> None:
         theirs = clip.model.encode_text(tokens, normalize=True)
         torch.testing.assert_close(clip.encode_text(tokens), theirs, atol=1e-6, rtol=0)
         assert (theirs[0] - theirs[2]).norm() > 0.1, "the texts differ, so that the comparison says something"
+        pixels = torch.randn(3, 3, 32, 32, generator=torch.Generator().manual_seed(0))
+        seen = clip.model.encode_image(pixels, normalize=True)
+        torch.testing.assert_close(clip.encode_pixels(pixels), seen, atol=1e-6, rtol=0)
 
 
 def test_texts_are_cut_to_the_bucket_that_holds_them(monkeypatch: pytest.MonkeyPatch) -> None:

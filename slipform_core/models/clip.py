@@ -37,7 +37,7 @@ class Clip:
 
     def encode_pixels(self, pixels: Tensor) -> Tensor:
         """Unit vectors (B, D) of pixels (B, 3, H, W), as `transform` makes them."""
-        return _unit(self.model.visual(self._cast(pixels)))
+        return _unit(self.model.encode_image(self._cast(pixels)))
 
     def encode_unprojected(self, pixels: Tensor) -> tuple[Tensor, Tensor]:
         """Features (B, W) before the tower's projection, as they come, and unit vectors (B, D) after it.

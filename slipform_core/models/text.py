@@ -11,6 +11,8 @@ def _tower(model: nn.Module) -> nn.Module:
 def is_causal(model: nn.Module) -> bool:
     """Whether a token sees only what is before it and the features are read at the highest id, the end."""
     tower = _tower(model)
+    if getattr(tower, "cls_emb", None) is not None:  # CoCa's, read at a token behind the text
+        return False
     pool = getattr(tower, "pool_type", getattr(tower, "text_pool_type", None))
     return getattr(tower, "attn_mask", None) is not None and pool == "argmax"
 
