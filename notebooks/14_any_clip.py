@@ -2,7 +2,8 @@
 # # Any CLIP on the benchmarks
 #
 # ```sh
-# slipform eval ViT-B-32-quickgelu:openai ViT-B-32=build/epoch_5.pt build/mine -b sugarcrepe -b scpp
+# slipform eval ViT-B-32-quickgelu:openai ViT-B-32=build/epoch_5.pt \
+#     -b sugarcrepe -b scpp
 # ```
 #
 # scores models of open_clip, checkpoints of a training, and folders as open_clip saves them. Activation and
@@ -15,15 +16,17 @@
 # |---|---|
 # | SugarCrepe, SugarCrepe++ (ITT, TOT), Winoground | retrieval: COCO, Flickr30k; R@k and mAP |
 # | ARO: relation, attribution, COCO and Flickr30k order | on val2017 and Flickr8k |
-# | VALSE, COLA, VL-CheckList, a file of your own | |
+# | VALSE, COLA, VL-CheckList, a file of your own | zero-shot and probes: ImageNet, torchvision's, VTAB |
 #
 # No CLIP that was pretrained on photographs was at hand: **no pretrained model was run by us** on any of
 # these. In the tests, scores on the pictures of SugarCrepe that were at hand equal a loop over its items.
 
 # %% tags=["remove-cell"]
+import slipform_core.torchvision_import  # noqa: F401, I001, before open_clip
 from functools import partial
 from pathlib import Path
 
+import open_clip  # noqa: F401, whose first import warns of tqdm's widgets
 import pandas as pd
 from IPython.display import HTML, display
 
@@ -64,7 +67,7 @@ evaluating.wide_table(found).droplevel("benchmark")
 # half. A score that they reach says nothing of a model's eyes.
 #
 # Is one model better than the first? The difference in points, paired by item: the interval is a bootstrap
-# of pictures, and McNemar's exact test takes items for independent.
+# of pictures, and McNemar's exact test, of items that only one has right, takes items for independent.
 
 # %% tags=["hide-input"]
 rows = []
@@ -72,7 +75,7 @@ for result in found[1:]:
     compared = result["differences"]
     for name, metrics in compared[own(items).name].items():
         rows.append({"": f"{result.experiment} − {compared['to']}", "of": name} | metrics["i2t"])
-shown = pd.DataFrame(rows).set_index(["", "of"])
+shown = pd.DataFrame(rows).set_index(["", "of"]).rename(columns={"only_left": "wins", "only_right": "losses"})
 shown[["value", "low", "high"]] = (100 * shown[["value", "low", "high"]]).round(1)
 shown.assign(mcnemar=shown["mcnemar"].map("{:.2g}".format))
 

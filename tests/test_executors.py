@@ -129,3 +129,11 @@ def test_a_bar_in_a_log_file_does_not_speak_at_every_step(capsys: pytest.Capture
             bar.update()
     said = capsys.readouterr().err
     assert "arm: 100%" in said and said.count("\r") <= 3
+
+
+def test_bars_are_silenced_from_outside_whatever_is_said_of_empty_ones():
+    said = "from slipform_core import progress; print(progress.bar(total=3, disable=False).disable)"
+    found = subprocess.run(
+        [sys.executable, "-c", said], env=os.environ | {"TQDM_DISABLE": "1"}, capture_output=True, text=True
+    )
+    assert found.stdout == "True\n"
