@@ -177,6 +177,13 @@ def test_a_setting_changes_one_arm_alone() -> None:
     assert {name for name in plain if changed[name] != plain[name]} == {"hc_cement"}
 
 
+def test_an_arm_may_average_its_weights_and_then_it_alone() -> None:
+    experiment = load("mini", "arms.hc_degla.batch=0.5")
+    assert experiment.training("hc_degla").ema == 0.9996
+    assert experiment.training("hc_degla").pictures == experiment.train.pictures / 2
+    assert experiment.training("hc_neg_clip") == experiment.train and experiment.train.ema is None
+
+
 @pytest.mark.parametrize(("batch", "pictures"), [(None, 16), (0.25, 4), (2, 32)])
 def test_an_arm_with_a_batch_of_its_own_sees_as_many_pictures(batch: float | None, pictures: int) -> None:
     experiment = smoke("train.steps=40 train.warmup=8" + (f" arms.plain.batch={batch}" if batch else ""))
@@ -217,14 +224,14 @@ def test_nothing_that_decides_a_result_has_a_default() -> None:
     def optional(section: type[BaseModel]) -> set[str]:
         return {name for name, field in section.model_fields.items() if not field.is_required()}
 
-    # What is left out of an arm is not a default: it has no margin, own concreteness, the batch of `train`,
-    # and the settings of its loss are those of the loss.
+    # What is left out of an arm is not a default: it has no margin, own concreteness, batch and average as
+    # `train` has them, and the settings of its loss are those of the loss.
     # And a training without these is in the weights' precision, of whole batches, with nothing beside it.
     sections = Section.__subclasses__()
     found = {f"{section.__name__}.{name}" for section in sections for name in optional(section)}
     beside = {f"Training.{name}" for name in ("precision", "compile", "chunk", "ema", "evaluate_every")}
     beside.add("SdxlTurbo.compile")
-    assert found == {"Arm.margin", "Arm.concreteness", "Arm.batch", "Arm.settings"} | beside
+    assert found == {"Arm.margin", "Arm.concreteness", "Arm.batch", "Arm.settings", "Arm.ema"} | beside
 
 
 def leaves(node: Any, path: tuple = ()) -> list[tuple]:

@@ -4,7 +4,7 @@ from typing import Literal
 
 from pydantic import model_validator
 
-from slipform_core.config.sections import Positive, Section, tagged
+from slipform_core.config.sections import Fraction, Positive, Section, tagged
 
 
 class FermiDirac(Section):
@@ -42,7 +42,7 @@ class Arm(Section):
     "hc_matched" and so on are the records of that choice that the three choices have alike in part of speech
     and similarity. concreteness "shuffled": c is permuted among the records. batch: so many times the
     pictures of a step, at as many pictures in all; the learning rate goes with the square root. settings: of
-    the loss, where they are not its own.
+    the loss, where they are not its own. ema: of the averaged weights, in place of the training's.
     """
 
     negatives: Literal["hc", "lc", "wo", "swap", "hc_matched", "lc_matched", "wo_matched"] | None
@@ -51,6 +51,7 @@ class Arm(Section):
     concreteness: Literal["shuffled"] | None = None
     batch: Positive | None = None
     settings: dict[str, float] | None = None
+    ema: Fraction | None = None
 
     @model_validator(mode="after")
     def _fits_its_loss(self) -> "Arm":

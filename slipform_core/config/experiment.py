@@ -64,7 +64,9 @@ class Experiment(Section):
 
     def training(self, name: str) -> Training:
         """How an arm is trained: as `train` says, or with a batch of its own at as many pictures in all."""
-        train, batch = self.train, self.arms[name].batch
+        train, batch, ema = self.train, self.arms[name].batch, self.arms[name].ema
+        if ema is not None:
+            train = train.model_copy(update={"ema": ema})
         if batch is None:
             return train
         changes = {
