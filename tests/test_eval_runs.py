@@ -213,6 +213,7 @@ def test_one_command_scores_and_compares_models_and_writes_tables(
     asked = words(task, tmp_path, str(task / "other"), "-b", "sugarcrepe", "--partial")
     assert call(asked, monkeypatch) == 0
     said = capsys.readouterr().out
+    assert "other − one: i2t " in said and "McNemar's p = " in said
     assert "sugarcrepe · 84 items" in said and "macro-7" in said and "a tie is wrong" in said
     one, other = (json.loads((tmp_path / f"{name}.json").read_text()) for name in ("one", "other"))
     values = one["values"]["benchmarks"]["sugarcrepe"]

@@ -133,12 +133,25 @@ def _remarks(benchmark: str, found: Sequence[Result]) -> Iterator[str]:
         values = result.values["benchmarks"].get(benchmark, {})
         if result is found[0] and values.get("leaks"):
             yield values["leaks"]
+        yield from _differences(benchmark, result)
         if warnings := values.get("warnings"):
             others = f" ({len(warnings) - 1} more like it)" if len(warnings) > 1 else ""
             yield f"warning: {result.experiment}: {warnings[0]}{others}"
         for metric, strata in values.get("lens", {}).items():
             if metric.count("/") == 1:  # over all subsets
                 yield f"{result.experiment}: {metric.partition('/')[2]} and concreteness: {_trend(strata)}"
+
+
+def _differences(benchmark: str, result: Result) -> Iterator[str]:
+    """Of all items together, or of the one subset, how the model differs from the first."""
+    compared = result.values.get("differences", {})
+    rows = compared.get(benchmark, {})
+    for metric, found in rows.get("micro", next(iter(rows.values()), {})).items():
+        value, low, high = (f"{100 * found[name]:+.2f}" for name in ("value", "low", "high"))
+        yield (
+            f"{result.experiment} − {compared['to']}: {metric} {value} points [{low}, {high}], "
+            f"McNemar's p = {found['mcnemar']:.2g}"
+        )
 
 
 def _trend(strata: dict[str, Any]) -> str:
