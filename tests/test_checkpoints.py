@@ -9,7 +9,7 @@ from small_clip import TEXT, VISION, small_clip
 
 import slipform_core.torchvision_import  # noqa: F401, before open_clip
 from slipform_core.mistakes import Mistake
-from slipform_core.models import fingerprint, open_checkpoint, save_open_clip, save_weights
+from slipform_core.models import check_checkpoint, fingerprint, open_checkpoint, save_open_clip, save_weights
 
 TEXTS = ["a cup on a sofa", "a sofa on a cup"]
 
@@ -67,7 +67,7 @@ def test_weights_of_another_model_are_refused_and_named(tmp_path: Path) -> None:
     small_clip(tmp_path, "checkpoint-wide", width=64)
     small_clip(tmp_path, "checkpoint-deep", layers=3)
     save_weights(made.model, tmp_path / "w.safetensors")
-    with pytest.raises(Mistake, match=r"does not fit: .*size mismatch for visual"):
+    with pytest.raises(Mistake, match=r"does not fit: visual.positional_embedding"):
         open_checkpoint(f"checkpoint-wide={tmp_path}/w.safetensors")
     with pytest.raises(Mistake, match=r"does not fit: .*Missing key.*resblocks\.2"):
         open_checkpoint(f"checkpoint-deep={tmp_path}/w.safetensors")
@@ -123,3 +123,59 @@ def test_a_mistake_is_one_line(spec: str, says: str, monkeypatch: pytest.MonkeyP
 def test_a_precision_is_checked_first() -> None:
     with pytest.raises(Mistake, match="unknown precision 'fp16'; the choices are: float32, bfloat16"):
         open_checkpoint("ViT-B-32", precision="fp16")
+
+
+@pytest.mark.parametrize(
+    ("part", "change"),
+    [
+        ("text_cfg", {"heads": 4}),
+        ("text_cfg", {"no_causal_mask": True}),
+        ("text_cfg", {"pool_type": "last"}),
+        ("vision_cfg", {"head_width": 8}),
+    ],
+)
+def test_the_same_weights_in_another_architecture_have_another_fingerprint(
+    part, change, tmp_path: Path
+) -> None:
+    made = small_clip(tmp_path, "checkpoint-heads")
+    config = {"embed_dim": 16, "vision_cfg": VISION, "text_cfg": TEXT, "custom_text": True}
+    for name, of in (("as-made", config), ("changed", config | {part: config[part] | change})):
+        (tmp_path / f"{name}.json").write_text(json.dumps(of))
+    import open_clip
+
+    open_clip.add_model_config(tmp_path)
+    save_weights(made.model, tmp_path / "w.safetensors")
+    one, other = (open_checkpoint(f"{name}={tmp_path}/w.safetensors") for name in ("as-made", "changed"))
+    assert all((a == b).all() for a, b in zip(one.model.parameters(), other.model.parameters(), strict=True))
+    assert fingerprint(one) != fingerprint(other)
+
+
+def test_positions_of_another_size_are_not_resized(tmp_path: Path) -> None:
+    made = small_clip(tmp_path, "checkpoint-32")
+    small_clip(tmp_path, "checkpoint-64", image_size=64)
+    save_weights(made.model, tmp_path / "w.safetensors")
+    with pytest.raises(
+        Mistake, match=r"visual.positional_embedding is \(5, 32\) there, \(17, 32\) in the model"
+    ):
+        open_checkpoint(f"checkpoint-64={tmp_path}/w.safetensors")
+
+
+def test_what_to_know_of_a_model_is_said_before_it_is_loaded(tmp_path: Path) -> None:
+    made = small_clip(tmp_path, "checkpoint-said")
+    save_weights(made.model, tmp_path / "ours.safetensors")
+    torch.save(made.model.state_dict(), tmp_path / "theirs.pt")
+    assert check_checkpoint("checkpoint-said") == ["its weights are random: none are named"]
+    assert check_checkpoint(f"checkpoint-said={tmp_path}/ours.safetensors") == []
+    [said] = check_checkpoint(f"checkpoint-said={tmp_path}/theirs.pt")
+    assert "does not state its activation" in said
+    with pytest.raises(Mistake, match="'ViT-B-32' has GELU, and 'openai'"):
+        check_checkpoint("ViT-B-32:openai")
+    with pytest.raises(Mistake, match="device 'cudo'"):
+        check_checkpoint("checkpoint-said", device="cudo")
+    (tmp_path / "bare").mkdir()
+    (tmp_path / "bare/open_clip_config.json").write_text("{}")
+    with pytest.raises(Mistake, match="the folder has no weights"):
+        check_checkpoint(str(tmp_path / "bare"))
+    (tmp_path / "bad.safetensors").write_bytes(b"nothing")
+    with pytest.raises(Mistake, match="is no whole safetensors file"):
+        open_checkpoint(f"checkpoint-said={tmp_path}/bad.safetensors")

@@ -18,7 +18,7 @@ from test_main import ROOT, call
 import slipform_core.torchvision_import  # noqa: F401, before open_clip
 from slipform_core import outcomes
 from slipform_core.__main__ import BENCHMARKS
-from slipform_core.benchmarks import READERS, Photo
+from slipform_core.benchmarks import READERS, Photo, own
 from slipform_core.evaluating import (
     Asked,
     evaluate_models,
@@ -29,8 +29,11 @@ from slipform_core.evaluating import (
     write_tables,
 )
 from slipform_core.evaluation import Encoder, averages, score
+from slipform_core.evaluation.blind import blind
+from slipform_core.evaluation.leaks import chance_warning
 from slipform_core.mistakes import Mistake
 from slipform_core.models import Clip, open_checkpoint, save_open_clip
+from slipform_core.records import Score
 from slipform_core.sources import photographs
 
 FIELDS = ("filename", "caption", "negative_caption")
@@ -248,6 +251,12 @@ def test_one_command_scores_and_compares_models_and_writes_tables(
     [
         (["-b", "sugarcrep"], "unknown benchmark 'sugarcrep'; the benchmarks are: sugarcrepe, scpp"),
         (["--items", "nowhere.csv"], "nowhere.csv does not exist"),
+        (
+            ["-b", "sugarcrepe", "--partial", "--trained", "tests"],
+            "tests has no shards: --trained",
+        ),
+        (["-b", "sugarcrepe", "--partial", "--device", "cudo"], "device 'cudo'"),
+        (["ViT-B-32:openai", "-b", "sugarcrepe", "--partial"], "'ViT-B-32' has GELU, and 'openai'"),
         (["-b", "scpp"], "has none of: sugarcrepe-pp, scpp; `slipform data fetch sugarcrepe-pp`"),
         (["-b", "sugarcrepe"], "add_obj has 12 items, published 2,062"),
         (["-b", "sugarcrepe", "--partial", "--precision", "fp16"], "unknown precision 'fp16'"),
@@ -275,11 +284,11 @@ def test_a_missing_picture_is_refused_or_counted(task, tmp_path, monkeypatch, ca
 
 
 def test_a_damaged_picture_and_a_model_of_nan_are_one_line(task, tmp_path, monkeypatch, capsys) -> None:
-    whole = photographs.whole
-    monkeypatch.setattr(photographs, "whole", lambda data: whole(data[:200]))
+    whole = photographs.as_stored
+    monkeypatch.setattr(photographs, "as_stored", lambda data: whole(data[:200]))
     assert call(words(task, tmp_path, "-b", "sugarcrepe", "--partial"), monkeypatch) == 2
     assert "damaged picture: " in capsys.readouterr().err
-    monkeypatch.setattr(photographs, "whole", whole)
+    monkeypatch.setattr(photographs, "as_stored", whole)
     broken = {"broken": lambda: rule(lambda text: at(np.nan))}
     with pytest.raises(Mistake, match=r"model broken: sugarcrepe: .* is NaN"):
         scored(broken, task, tmp_path)
@@ -300,7 +309,8 @@ def test_tables_hold_every_number_and_the_papers_macro(task, tmp_path) -> None:
     found[0].values["macro"] = 0.5
     assert wide_table(found).loc[("all", "the paper's macro", ""), "one"] == "50.00"
     assert (tmp_path / "scores.tex") in write_tables(found, tmp_path)
-    assert r"\toprule" in (tmp_path / "scores.tex").read_text()
+    latex = (tmp_path / "scores.tex").read_text()
+    assert r"\toprule" in latex and r"swap\_obj" in latex and not re.search(r"(?<!\\)[_%]", latex)
 
 
 def test_models_are_named_by_what_was_said_of_them_and_two_of_one_name_are_refused(tmp_path) -> None:
@@ -312,7 +322,9 @@ def test_models_are_named_by_what_was_said_of_them_and_two_of_one_name_are_refus
         "hf-hub:a/b",
     ]
     assert names_of(said) == ["ViT-B-32-quickgelu-openai", "mine", "epoch_3.pt", "b"]
-    with pytest.raises(Mistake, match="two of the models go by one name: ViT-B-32, ViT-B-32"):
+    same = ["ViT-B-32=logs/a/epoch_5.pt", "ViT-B-32=logs/b/epoch_5.pt", "ViT-B-32"]
+    assert names_of(same) == ["a-epoch_5.pt", "b-epoch_5.pt", "ViT-B-32"]
+    with pytest.raises(Mistake, match="a model is said twice: ViT-B-32, ViT-B-32"):
         names_of(["ViT-B-32", "ViT-B-32"])
 
 
@@ -338,7 +350,7 @@ def test_sets_of_classes_are_scored_zero_shot_and_by_probes(
 ) -> None:
     more = ["--zero-shot", str(flowers), "--probe", str(flowers), "--probe-as", "clip", "--batch-size", "5"]
     assert call(words(task, tmp_path, *more), monkeypatch) == 0
-    said = capsys.readouterr().out
+    said = " ".join(capsys.readouterr().out.split())
     assert "zero-shot" in said and "before the projection" in said
     values = json.loads((tmp_path / "one.json").read_text())["values"]
     probe, zero = values["benchmarks"].values()
@@ -372,3 +384,41 @@ def test_a_mistake_about_classes_is_one_line(
     assert call(words(task, tmp_path, *more), monkeypatch) == 2
     said = capsys.readouterr().err.splitlines()
     assert says in said[-1] and not list(tmp_path.glob("*.json"))
+
+
+def items_file(folder: Path, subset: str = "all") -> Path:
+    folder.mkdir()
+    for number in range(3):
+        pixels = np.full((28, 28, 3), 60 * number, dtype=np.uint8)
+        Image.fromarray(pixels).save(folder / f"{number}.png")
+    rows = [f"{number}.png,a dog {number},a cat {number},{subset}" for number in range(3)]
+    (folder / "items.csv").write_text("image,caption,negative_caption,subset\n" + "\n".join(rows))
+    return folder / "items.csv"
+
+
+def test_own_items_are_scored_however_small_and_two_files_of_one_name_are_refused(
+    task, tmp_path, monkeypatch, capsys
+) -> None:
+    one, other = (items_file(tmp_path / name) for name in ("a", "b"))
+    assert call(words(task, tmp_path, "--items", str(one)), monkeypatch) == 0
+    assert "own_items · 3 items" in capsys.readouterr().out
+    assert call(words(task, tmp_path, "--items", str(one), "--items", str(other)), monkeypatch) == 2
+    assert "two things to score on are called 'own_items'" in capsys.readouterr().err
+    assert call(words(task, tmp_path, "--items", str(items_file(tmp_path / "c", "micro"))), monkeypatch) == 2
+    assert "'subset' is 'micro', which is what averages are called" in capsys.readouterr().err
+
+
+def test_an_item_with_fewer_captions_ties_once(tmp_path) -> None:
+    """Two captions that tie, beside five of which another is shorter."""
+    captions = [["a a", "b b"], ["a a a", "b", "c c", "d d", "e e"]]
+    rows = [{"image": "0.png", "captions": texts} for texts in captions]
+    (tmp_path / "mixed.json").write_text(json.dumps(rows))
+    Image.new("RGB", (40, 40)).save(tmp_path / "0.png")
+    benchmark = own(tmp_path / "mixed.json")
+    found = {each.metric: each.value for each in blind(benchmark)}
+    assert found["i2t, shorter caption (words), ties at half"] == (1 / 2 + 0) / 2
+    scores = [Score(benchmark.name, "all", "i2t", value, 1000, 0.01) for value in (0.36, 0.38)]
+    chance = (1 / 2 + 1 / 5) / 2
+    assert [bool(chance_warning([each], benchmark.subsets)) for each in scores] == [
+        each.value <= chance + 0.02 for each in scores
+    ]

@@ -9,7 +9,14 @@ from PIL import Image
 from test_main import ROOT
 
 from slipform_core.benchmarks import Items, Photo
-from slipform_core.evaluation.leaks import NEAR, chance_warning, difference_hash, find_leaks, picture_key
+from slipform_core.evaluation.leaks import (
+    NEAR,
+    chance_warning,
+    difference_hash,
+    find_leaks,
+    picture_key,
+    read_trained,
+)
 from slipform_core.evaluation.leaks import _nearest as nearest
 from slipform_core.records import HardNegative, Keyword, Provenance, Score
 from slipform_core.shards import DamagedShard, Sample, enter, shard_name, write_shard
@@ -124,7 +131,7 @@ def test_leaks_are_found_by_name_and_by_sight_in_originals_and_the_others(tmp_pa
         Photo(str(test / "absent.jpg")),
     ]
     boxed = Photo(photos[2].place, (0, 0, 40, 40))
-    found = find_leaks([folder], [*photos, boxed, photos[0]])
+    found = find_leaks(read_trained([folder]), [*photos, boxed, photos[0]])
     assert (found.trained, found.tested) == (7, 8)
     assert (found.by_name, found.by_sight, found.by_either) == (2, 4, 5)
     assert found.named == (("000000000001.jpg", coco), ("other.jpg", "other.jpg"))
@@ -141,14 +148,14 @@ def test_the_text_names_the_first_and_says_what_was_not_looked_at(tmp_path):
     rows = [(f"{k}.jpg", f"/c/{k}.jpg", None, photograph(k), photograph(100 + k)) for k in range(7)]
     folder = planted(tmp_path / "batch", rows)
     photos = [saved(tmp_path / "test", f"{k}.jpg", photograph(200 + k)) for k in range(7)]
-    said = str(find_leaks([folder], [*photos, Photo("nowhere.jpg")])).splitlines()
+    said = str(find_leaks(read_trained([folder]), [*photos, Photo("nowhere.jpg")])).splitlines()
     assert said == [
         "7 of 8 test pictures are among 14 trained on",
         "by name: 7 (0.jpg is 0.jpg, 1.jpg is 1.jpg, 2.jpg is 2.jpg, 3.jpg is 3.jpg, 4.jpg is 4.jpg, …)",
         "by sight: 0",
         "not looked at: 1, missing picture",
     ]
-    assert str(find_leaks([], photos)).startswith("0 of 7 test pictures are among 0 trained on")
+    assert str(find_leaks(read_trained([]), photos)).startswith("0 of 7 test pictures are among 0 trained on")
 
 
 def test_folders_add_and_equal_names_of_other_pictures_are_both_looked_at(tmp_path):
@@ -158,10 +165,10 @@ def test_folders_add_and_equal_names_of_other_pictures_are_both_looked_at(tmp_pa
         saved(tmp_path / "test", "a.png", photograph(1)),
         saved(tmp_path / "test", "b.png", photograph(3)),
     ]
-    found = find_leaks([one, two], photos)
+    found = find_leaks(read_trained([one, two]), photos)
     assert found.seen == (("a.png", "1.jpg"), ("b.png", "1.jpg"))
     assert (found.trained, found.by_name) == (3, 0)
-    assert find_leaks([one], photos).by_sight == 1
+    assert find_leaks(read_trained([one]), photos).by_sight == 1
 
 
 def test_a_damaged_shard_is_an_error(tmp_path):
@@ -169,7 +176,7 @@ def test_a_damaged_shard_is_an_error(tmp_path):
     with (folder / shard_name(0)).open("ab") as stream:
         stream.write(b"x")
     with pytest.raises(DamagedShard):
-        find_leaks([folder], [])
+        find_leaks(read_trained([folder]), [])
 
 
 @needs_data
@@ -181,10 +188,10 @@ def test_real_photographs_are_seen_again_after_they_were_kept_and_no_others(tmp_
         (f"t{k}.jpg", None, f"o{k}.jpg", photographs.read(str(one), 224), photographs.read(str(two), 224))
         for k, (one, two) in enumerate(zip(trained, others, strict=True))
     ]
-    found = find_leaks([planted(tmp_path / "batch", rows)], tested)
+    found = find_leaks(read_trained([planted(tmp_path / "batch", rows)]), tested)
     assert (found.trained, found.tested, found.by_name) == (300, 283, 0)
     assert 148 <= found.by_sight <= 150
-    none = find_leaks([tmp_path / "batch"], tested[150:])
+    none = find_leaks(read_trained([tmp_path / "batch"]), tested[150:])
     assert none.by_sight == 0 and not none.unread
     pixels = [photographs.whole(path.read_bytes()) for path in places[:60]]
     hashes = [difference_hash(picture) for picture in pixels]

@@ -11,7 +11,7 @@ from test_blind import benchmark_of, needs_data, read
 
 from slipform_core.benchmarks import Items
 from slipform_core.changes import words
-from slipform_core.evaluation.lens import BANDS, ROLE_OF_SUBSET, alone, changed, lens, strata, trend
+from slipform_core.evaluation.lens import BANDS, ROLE_OF_SUBSET, alone, changed, changes, lens, strata, trend
 from slipform_core.metrics import SEVEN, SUBSETS
 
 
@@ -245,7 +245,9 @@ def test_the_lens_needs_texts_and_outcomes_alone_and_pools_subsets():
     benchmark = benchmark_of("own", {"replace_obj": rows[:30], "more_obj": rows[30:]}, "choice")
     rng = np.random.default_rng(0)
     outcomes = {key: {"i2t": rng.random(len(items)) < 0.6} for key, items in benchmark.subsets.items()}
-    found = lens(benchmark, outcomes | {"retrieval/own": {"t2i_r1": np.ones(3, dtype=bool)}})
+    found = lens(
+        benchmark, outcomes | {"retrieval/own": {"t2i_r1": np.ones(3, dtype=bool)}}, changes(benchmark)
+    )
     assert set(found) == {"own/replace_obj/i2t", "own/more_obj/i2t", "own/i2t"}
     columns = [
         (outcomes[key]["i2t"], (change := changed(benchmark.texts, items)).c, change.role, items.clusters)
@@ -255,4 +257,4 @@ def test_the_lens_needs_texts_and_outcomes_alone_and_pools_subsets():
     assert found["own/replace_obj/i2t"] == strata(*columns[0])
     assert found["own/i2t"]["roles"]["object"]["count"] == 56
     del outcomes["own/more_obj"]
-    assert found["own/replace_obj/i2t"] == lens(benchmark, outcomes)["own/i2t"]
+    assert found["own/replace_obj/i2t"] == lens(benchmark, outcomes, changes(benchmark))["own/i2t"]

@@ -39,6 +39,12 @@ class Items:
     def __len__(self) -> int:
         return len(self.captions)
 
+    @property
+    def repeated(self) -> np.ndarray:
+        """Whether a caption (N, C) stands in its item before: an item with fewer repeats its last one."""
+        same = self.captions[:, :, None] == self.captions[:, None, :]
+        return np.tril(same, -1).any(axis=2)
+
 
 @dataclass(frozen=True)
 class Benchmark:

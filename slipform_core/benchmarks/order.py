@@ -8,7 +8,7 @@ import numpy as np
 
 from slipform_core.benchmarks.collect import Collector, first
 from slipform_core.benchmarks.items import Benchmark, Photo
-from slipform_core.benchmarks.retrieval import FLICKR30K, VAL2014
+from slipform_core.benchmarks.retrieval import FLICKR30K, VAL2014, karpathy_file
 from slipform_core.concreteness import load_pipeline
 from slipform_core.records import Caption
 from slipform_core.rewriters import record_rng
@@ -46,8 +46,7 @@ def flickr30k_order(data: Path, *, partial: bool = False) -> Benchmark:
 
 
 def _read(name: str, data: Path, images: Path, count: int, partial: bool) -> Benchmark:
-    places = (f"karpathy/dataset_{name}.json", f"{name}/dataset_{name}.json", f"dataset_{name}.json")
-    path, collect = first(data, places, FETCH), Collector(f"{name}_order")
+    path, collect = karpathy_file(data, name), Collector(f"{name}_order")
     rows = list(annotations.karpathy(path, images, "test"))
     for row, tagged in zip(rows, load_pipeline().tags([row.text for row in rows]), strict=True):
         texts = ordered(tagged, record_rng(Caption(row.name, row.path, row.text), seed=0))

@@ -1,6 +1,7 @@
 """One's own items: JSON, JSON lines or CSV."""
 
 import json
+import re
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -137,4 +138,6 @@ def _subset(path: Path, name: Any, item: Mapping[str, Any]) -> str:
     subset = item.get("subset", "all")
     if not isinstance(subset, str) or not subset.strip() or "/" in subset:
         raise Mistake(f"{path}: item {name}: 'subset' is {subset!r}, expected a name without a slash")
+    if re.fullmatch(r"micro|macro-\d+", subset.strip()):
+        raise Mistake(f"{path}: item {name}: 'subset' is {subset!r}, which is what averages are called")
     return subset.strip()

@@ -2,8 +2,9 @@
 
 from pathlib import Path
 
-from slipform_core.benchmarks.collect import Collector, fields, first, read_json
-from slipform_core.benchmarks.items import Benchmark, Photo
+from slipform_core.benchmarks.collect import Collector, entries, fields, first
+from slipform_core.benchmarks.items import Benchmark
+from slipform_core.benchmarks.pictures import Pictures
 from slipform_core.metrics import SEVEN, SUBSETS
 
 GROUPS = {
@@ -31,24 +32,24 @@ def val2017(data: Path) -> Path:
 def sugarcrepe(data: Path, *, partial: bool = False) -> Benchmark:
     """The seven subsets of {key: {filename, caption, negative_caption}}; keys need not be consecutive."""
     folder = first(data, ("sugarcrepe",), "`slipform data fetch sugarcrepe` has the texts")
-    images, collect = val2017(data), Collector("sugarcrepe")
+    pictures, collect = Pictures(val2017(data), (".",)), Collector("sugarcrepe")
     for subset in SEVEN:
         path = first(folder, (f"{subset}.json",), "`slipform data fetch sugarcrepe` has it")
-        for key, item in read_json(path).items():
+        for key, item in entries(path):
             name, *captions = fields(path, key, item, ("filename", "caption", "negative_caption"))
-            collect.add(subset, [Photo(str(images / name))], captions, rule="choice")
+            collect.add(subset, [pictures.photo(path, key, name)], captions, rule="choice")
     return collect.benchmark(protocol=PROTOCOL, partial=partial, published=PUBLISHED, groups=GROUPS)
 
 
 def sugarcrepe_pp(data: Path, *, partial: bool = False) -> Benchmark:
     """The five subsets of [{filename, caption, caption2, negative_caption}]."""
     folder = first(data, ("sugarcrepe-pp", "scpp"), "`slipform data fetch sugarcrepe-pp` has the texts")
-    images, collect = val2017(data), Collector("scpp")
+    pictures, collect = Pictures(val2017(data), (".",)), Collector("scpp")
     for subset in SUBSETS["scpp"]:
         path = first(folder, (f"{subset}.json",), "`slipform data fetch sugarcrepe-pp` has it")
-        for number, item in enumerate(read_json(path)):
+        for number, item in entries(path):
             name, *captions = fields(path, number, item, CAPTIONS_PP)
-            collect.add(subset, [Photo(str(images / name))], captions, rule="scpp")
+            collect.add(subset, [pictures.photo(path, number, name)], captions, rule="scpp")
     published = {subset: PUBLISHED[subset] for subset in SUBSETS["scpp"]}
     groups = {name: subsets for name, subsets in GROUPS.items() if name != "add"}
     return collect.benchmark(protocol=PROTOCOL_PP, partial=partial, published=published, groups=groups)

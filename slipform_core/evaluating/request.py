@@ -1,6 +1,7 @@
 """What a user asks of `slipform eval`, made into models and benchmarks."""
 
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass
 from functools import partial as bound
 from pathlib import Path
@@ -21,6 +22,7 @@ from slipform_core.evaluation.blind import BLIND, language_model
 from slipform_core.mistakes import Mistake
 from slipform_core.models import check_checkpoint, open_checkpoint
 from slipform_core.results import Result
+from slipform_core.shards import read_manifest
 
 
 @dataclass(frozen=True)
@@ -48,23 +50,38 @@ class Request:
 def run(request: Request, *, out: Path, command: str) -> list[Result]:
     """Score the models; everything that can be wrong is looked at before the first is loaded."""
     names = names_of(request.models)
-    for model in request.models:
-        check_checkpoint(model, request.precision)
+    where = {"device": request.device, "precision": request.precision}
+    notes = {
+        name: check_checkpoint(model, **where) for name, model in zip(names, request.models, strict=True)
+    }
+    for folder in request.trained:
+        if not read_manifest(folder):
+            raise Mistake(f"{folder} has no shards: --trained is a folder that slipform plant made")
     mine = [own(path, images=request.images, partial=request.partial) for path in request.items]
     baselines = dict(BLIND)
     if request.language_model:
         baselines["language model"] = language_model(request.language_model)
+    benchmarks = [*read(request.benchmarks, request.data, partial=request.partial), *mine]
+    _distinct(each.name for each in benchmarks)
     asked = Asked(
-        [*read(request.benchmarks, request.data, partial=request.partial), *mine],
+        benchmarks,
         tasks=_tasks(request),
         batch=request.batch,
         features=request.features,
         baselines=baselines,
         trained=request.trained,
     )
-    load = bound(open_checkpoint, device=request.device, precision=request.precision)
+    load = bound(open_checkpoint, **where)
     models = {name: bound(load, model) for name, model in zip(names, request.models, strict=True)}
-    return list(evaluate_models(models, asked, out=out, command=command, config=_plain(request)))
+    config = _plain(request) | {"notes": notes}
+    return list(evaluate_models(models, asked, out=out, command=command, config=config))
+
+
+def _distinct(names: Iterable[str]) -> None:
+    """Two of one name would be one result."""
+    twice = [name for name, count in Counter(names).items() if count > 1]
+    if twice:
+        raise Mistake(f"two things to score on are called {twice[0]!r}: rename a file or folder")
 
 
 def _tasks(request: Request) -> dict[str, Task]:
@@ -76,12 +93,15 @@ def _tasks(request: Request) -> dict[str, Task]:
         return labelled_set(name, request.data, partial=request.partial)
 
     tasks: dict[str, Task] = {}
-    for given in map(labelled, request.probe):
+    probed, shown = (list(map(labelled, names)) for names in (request.probe, request.zero_shot))
+    for sets in (probed, shown):
+        _distinct(given.name for given in sets)
+    for given in probed:
         tasks[f"linear probe of {given.name}"] = bound(linear_probe, given=given, probe=probe)
     if request.coco_objects:
         objects = coco_objects(request.data, partial=request.partial)
         tasks["probe of COCO's objects"] = bound(multi_label_probe, given=objects)
-    for given in map(labelled, request.zero_shot):
+    for given in shown:
         tasks[f"zero-shot {given.name}"] = bound(zero_shot, given=given)
     return tasks
 

@@ -19,8 +19,8 @@ from slipform_core.config import fingerprint
 from slipform_core.evaluation import Encoder, Evaluation, score
 from slipform_core.evaluation.averages import averages, differences
 from slipform_core.evaluation.blind import BLIND, Baseline, blind
-from slipform_core.evaluation.leaks import Leaks, chance_warning, find_leaks
-from slipform_core.evaluation.lens import lens
+from slipform_core.evaluation.leaks import Leaks, chance_warning, find_leaks, read_trained
+from slipform_core.evaluation.lens import Changed, changes, lens
 from slipform_core.metrics import macro_of
 from slipform_core.mistakes import Mistake
 from slipform_core.models import Clip, activation
@@ -58,7 +58,13 @@ class Asked:
         """By benchmark, which of its pictures were trained on."""
         if not self.trained:
             return {}
-        return {each.name: find_leaks(self.trained, each.pictures) for each in self.benchmarks}
+        trained = read_trained(self.trained)
+        return {each.name: find_leaks(trained, each.pictures) for each in self.benchmarks}
+
+    @cached_property
+    def changes(self) -> dict[str, dict[str, Changed]]:
+        """What the items of each benchmark change."""
+        return {each.name: changes(each) for each in self.benchmarks}
 
 
 def read(names: Iterable[str], data: Path, *, partial: bool) -> list[Benchmark]:
@@ -107,15 +113,21 @@ def evaluate_models(
 
 
 def names_of(models: Sequence[str]) -> list[str]:
-    """What users said of models, as names of files; Mistake where two are the same."""
-    names = []
-    for model in models:
-        path = Path(model)
-        said = path.resolve().name if path.is_dir() else model.replace(f"{path.parent}/", "")
-        names.append(re.sub(r"[^\w.-]+", "-", said).strip("-"))
-    if len(set(names)) < len(names):
-        raise Mistake(f"two of the models go by one name: {', '.join(names)}")
-    return names
+    """What users said of models, as names of files, as long as it takes to tell them apart.
+
+    Mistake where a model is said twice.
+    """
+    if len(set(models)) < len(models):
+        raise Mistake(f"a model is said twice: {', '.join(models)}")
+    # The end of a path says least in common, "epoch_5.pt" of all trainings.
+    said = [
+        re.split(r"[/=]", str(Path(model).resolve()) if Path(model).is_dir() else model) for model in models
+    ]
+    for length in range(1, max(map(len, said)) + 1):
+        names = [re.sub(r"[^\w.-]+", "-", "-".join(parts[-length:])).strip("-") for parts in said]
+        if len(set(names)) == len(names):
+            return names
+    raise Mistake(f"models go by one name: {', '.join(models)}")
 
 
 def _evaluate(name: str, clip: Clip, asked: Asked) -> tuple[dict[str, Any], dict[str, Evaluation]]:
@@ -182,7 +194,7 @@ def _described(benchmark: Benchmark, evaluation: Evaluation, asked: Asked) -> di
         "scores": _by_subset(evaluation.scores),
         "averages": _plain(averages(benchmark, evaluation, _rng())) if benchmark.subsets else {},
         "blind": _by_subset(_with_micro(asked.blind[benchmark.name])),
-        "lens": _plain(lens(benchmark, evaluation.outcomes, seed=SEED)) if benchmark.subsets else {},
+        "lens": _plain(lens(benchmark, evaluation.outcomes, asked.changes[benchmark.name], seed=SEED)),
         "right": right,
     }
 

@@ -92,11 +92,16 @@ def write_tables(found: Sequence[Result], folder: Path) -> list[Path]:
     texts = {
         "scores.csv": long_table(found).to_csv(index=False),
         "scores.md": wide.reset_index().to_markdown(index=False) + "\n",
-        "scores.tex": wide.reset_index().style.hide(axis="index").to_latex(hrules=True),
+        "scores.tex": _latex(wide.reset_index()),
     }
     for name, text in texts.items():
         write_text(folder / name, text)
     return [folder / name for name in texts]
+
+
+def _latex(table: "pandas.DataFrame") -> str:
+    escaped = table.style.hide(axis="index").format(escape="latex").format_index(escape="latex", axis=1)
+    return escaped.to_latex(hrules=True)
 
 
 def print_tables(found: Sequence[Result]) -> None:
@@ -105,6 +110,10 @@ def print_tables(found: Sequence[Result]) -> None:
     from rich.table import Table
 
     console, wide = Console(), wide_table(found)
+    for result in found:
+        about, notes = result.values["model"], result.made["config"].get("notes", {})
+        said = [about["activation"], about["precision"], *notes.get(result.experiment, ())]
+        console.print(f"{result.experiment}: {'; '.join(said)}", highlight=False)
     for benchmark, rows in wide.groupby(level="benchmark", sort=False):
         values = found[0].values["benchmarks"].get(benchmark, {})
         table = Table(title=_title(benchmark, values), title_justify="left")

@@ -30,7 +30,7 @@ def named_averages(benchmark: Benchmark) -> dict[str, Average]:
     groups = {
         f"{name} (mean of {len(of)})": Average(tuple(of))
         for name, of in benchmark.groups.items()
-        if set(of) <= set(subsets)
+        if of and set(of) <= set(subsets)
     }
     return averages | groups if len(subsets) > 1 else {}
 

@@ -100,7 +100,8 @@ def credit(items: Items, values: Floats) -> Floats:
     """
     asked = -values[_one_against_others(items)] if items.rule == "scpp" else values[items.captions]
     own, others = asked[:, :1], asked[:, 1:]
-    return (own >= others).all(axis=1) / (1.0 + (own == others).sum(axis=1))
+    counts = (own == others) & ~items.repeated[:, 1:] if items.rule == "choice" else own == others
+    return (own >= others).all(axis=1) / (1.0 + counts.sum(axis=1))
 
 
 def same_words(texts: Sequence[str], items: Items) -> NDArray[np.bool_]:

@@ -112,7 +112,7 @@ class Encoder:
             return self.clip.transform(data)
         data = data or _read(shown)
         try:
-            picture = photographs.whole(data)
+            picture = photographs.as_stored(data)
         except BadPicture as bad:
             raise BadPicture(f"{bad}: {shown.place}") from None
         return self.clip.transform(picture.crop(shown.box) if shown.box else picture)

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path, PurePath
+from typing import NamedTuple
 
 import numpy as np
 from more_itertools import chunked
@@ -59,17 +60,23 @@ class Leaks:
         return "\n".join(lines)
 
 
-def find_leaks(folders: Iterable[Path], photos: Iterable[Photo], *, near: int = NEAR) -> Leaks:
+class Trained(NamedTuple):
+    """Pictures that were trained on: their names by key, and what to call each, with its hash."""
+
+    names: dict[str, str]
+    hashes: list[tuple[str, int]]
+
+
+def find_leaks(trained: Trained, photos: Iterable[Photo], *, near: int = NEAR) -> Leaks:
     """Which photographs are pictures of ConcreteBatch folders, originals and the others beside them alike.
 
     By name: the same COCO number or else file name. By sight: difference hashes `near` bits apart at most, of
     the middle of the photograph, which is what ConcreteBatch keeps, or of all of it squeezed into a square; a
-    picture without any edge resembles nothing. The whole file counts, whatever part of it is shown. Reads
-    one sample at a time and keeps a name and a hash a picture. Errors as of `shards.read_samples`.
+    picture without any edge resembles nothing. The whole file counts, whatever part of it is shown.
     """
     places = list(dict.fromkeys(photo.place for photo in photos))
     hashes, unread = _of_photos(places)
-    names, known = _of_training(folders)
+    names, known = trained
     distances, nearest = _nearest(hashes, np.array([of for _, of in known], dtype=np.uint64))
     named = {place: names[key] for place in places if (key := picture_key(place)) in names}
     seen = {places[k]: known[nearest[k]][0] for k in np.flatnonzero(distances <= near)}
@@ -134,8 +141,8 @@ def _both_hashes(place: str) -> tuple[int, int] | str:
     return difference_hash(photographs.square(picture, min(picture.size))), difference_hash(picture)
 
 
-def _of_training(folders: Iterable[Path]) -> tuple[dict[str, str], list[tuple[str, int]]]:
-    """The names of training pictures by key, and of each picture, once, what to call it and its hash."""
+def read_trained(folders: Iterable[Path]) -> Trained:
+    """The pictures of ConcreteBatch folders; one sample in memory at a time. Errors of `read_samples`."""
     names: dict[str, str] = {}
     hashes: dict[tuple[str, int], None] = {}
     for folder in folders:
@@ -168,6 +175,13 @@ def _nearest(ours: Hashes, theirs: Hashes) -> tuple[NDArray[np.uint8], NDArray[n
     return distances, nearest
 
 
+def _chance(items: Items) -> float:
+    """Of being right by a guess among an item's captions."""
+    if items.rule == "scpp":
+        return 1 / 3
+    return float((1 / (~items.repeated).sum(axis=1)).mean())
+
+
 def chance_warning(scores: Iterable[Score], subsets: Mapping[str, Items] | None = None) -> list[str]:
     """A line for each score that chance explains.
 
@@ -183,7 +197,7 @@ def chance_warning(scores: Iterable[Score], subsets: Mapping[str, Items] | None 
             chance, bound = 1 / pictures, 2 / pictures
         elif name != "retrieval" and metric in ("i2t", "itt"):
             items = (subsets or {}).get(f"{name}/{subset}")
-            chance = 1 / (items.captions.shape[1] if items else 3 if metric == "itt" else 2)
+            chance = _chance(items) if items else 1 / 3 if metric == "itt" else 1 / 2
             bound = chance + 2 * score.stderr
         else:
             continue

@@ -49,13 +49,16 @@ def changed(texts: Sequence[str], items: Items, subset: str = "", norms: Norms |
     the first. Nothing where a caption has several negatives, since no one word is changed there.
     """
     norms = norms or Norms.load("brysbaert")
-    if items.rule == "choice" and items.captions.shape[1] != 2:
-        return Changed(("",) * len(items), np.full(len(items), np.nan), ("",) * len(items))
+    one = (~items.repeated).sum(axis=1) == 2 if items.rule == "choice" else np.ones(len(items), bool)
     pairs = [(texts[row[0]], texts[row[OTHER[items.rule]]]) for row in items.captions]
     both = list(dict.fromkeys(text for pair in pairs for text in pair))
     keywords = dict(zip(both, extract_keywords_batch(both, norms), strict=True))
     said = ROLE_OF_SUBSET.get(subset[-4:], "")
-    rows = [_change(pair, keywords, said, norms) for pair in pairs]
+    nothing = "", float("nan"), ""
+    rows = [
+        _change(pair, keywords, said, norms) if has_one else nothing
+        for pair, has_one in zip(pairs, one, strict=True)
+    ]
     found, c, role = zip(*rows, strict=True) if rows else ((), (), ())
     return Changed(found, np.array(c, dtype=np.float64), role)
 
@@ -130,20 +133,32 @@ def _exchanged(one: list[str], two: list[str]) -> tuple[list[int], list[int]] | 
     return None
 
 
+def changes(benchmark: Benchmark) -> dict[str, Changed]:
+    """What each item changes, by "benchmark/subset"."""
+    return {
+        key: changed(benchmark.texts, items, key.partition("/")[2])
+        for key, items in benchmark.subsets.items()
+    }
+
+
 def lens(
-    benchmark: Benchmark, outcomes: Mapping[str, Mapping[str, NDArray[np.bool_]]], *, seed: int = 0
+    benchmark: Benchmark,
+    outcomes: Mapping[str, Mapping[str, NDArray[np.bool_]]],
+    made: Mapping[str, Changed],
+    *,
+    seed: int = 0,
 ) -> dict[str, dict[str, Any]]:
     """`strata` by "benchmark/subset/metric" and, over all subsets of a benchmark, by "benchmark/metric".
 
-    outcomes: as `Evaluation` has them, "benchmark/subset" -> metric -> bool (N,); others are not read.
+    outcomes: as `Evaluation` has them, "benchmark/subset" -> metric -> bool (N,); others are not read. made:
+    the `changes`, which are the same for every model.
     """
     found: dict[str, dict[str, Any]] = {}
     pooled: dict[str, list[tuple[NDArray, ...]]] = {}
     for key, items in benchmark.subsets.items():
-        name, _, subset = key.partition("/")
+        name, change = key.partition("/")[0], made[key]
         if key not in outcomes:
             continue
-        change = changed(benchmark.texts, items, subset)
         for metric, right in outcomes[key].items():
             columns = right, change.c, np.array(change.role), items.clusters
             found[f"{key}/{metric}"] = strata(*columns, seed=seed)

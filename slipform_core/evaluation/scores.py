@@ -1,5 +1,6 @@
 """Scores of a benchmark from the features of its pictures and texts, by strict metrics."""
 
+import math
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 
@@ -58,7 +59,8 @@ def score(benchmark: Benchmark, images: np.ndarray, texts: np.ndarray) -> Evalua
         name, _, subset = key.partition("/")
         outcomes[key], ties, count = _of_items(items, images, texts)
         scores += _scores(name, subset, outcomes[key])
-        scores.append(Score(name, subset, "ties", ties / count, count, 0.0))
+        tied = ties / count
+        scores.append(Score(name, subset, "ties", tied, count, math.sqrt(tied * (1 - tied) / count)))
     if benchmark.retrieval:
         found, precisions = _retrieval(benchmark, images, texts)
         outcomes[f"{RETRIEVAL}/{benchmark.name}"] = found

@@ -26,7 +26,7 @@ def from_open_clip(name: str, pretrained: str | None = None, device: str = "cpu"
     import slipform_core.torchvision_import  # noqa: F401, I001, before open_clip
     import open_clip
 
-    _check_activation(name, pretrained)
+    check_activation(name, pretrained)
     try:
         with quietly():
             model = open_clip.create_model(name, pretrained, device=device)
@@ -50,8 +50,8 @@ def transform_of(model: nn.Module) -> Callable[[Image], Tensor]:
     return open_clip.transform.image_transform_v2(cfg, is_train=False)
 
 
-def _check_activation(name: str, pretrained: str | None) -> None:
-    """Before anything is downloaded: open_clip only warns, and the model would be another one."""
+def check_activation(name: str, pretrained: str | None) -> None:
+    """Before anything is downloaded: open_clip only warns, and the model would be another one; ValueError."""
     import open_clip
 
     made = open_clip.pretrained.get_pretrained_cfg(name, pretrained) if pretrained else None

@@ -12,6 +12,19 @@ def activation(model: nn.Module) -> str:
     return "QuickGELU" if any(type(module).__name__ == "QuickGELU" for module in model.modules()) else "GELU"
 
 
+def stated_activation(path: Path) -> str | None:
+    """The activation that a file of ours states; None of another."""
+    from safetensors import SafetensorError, safe_open
+
+    if path.suffix != ".safetensors":
+        return None
+    try:
+        with safe_open(path, "pt") as file:
+            return (file.metadata() or {}).get("activation")
+    except SafetensorError as error:
+        raise ValueError(f"{path} is no whole safetensors file: {error}") from None
+
+
 def save_weights(model: nn.Module, path: Path) -> None:
     """Write a model's weights as safetensors, whole or not at all."""
     from safetensors.torch import save_file
@@ -22,12 +35,10 @@ def save_weights(model: nn.Module, path: Path) -> None:
 
 def load_weights(model: nn.Module, path: Path) -> None:
     """Load weights of the same architecture; ValueError names the keys or the activation that do not fit."""
-    from safetensors import safe_open
     from safetensors.torch import load_file
 
-    with safe_open(path, "pt") as file:
-        made = (file.metadata() or {}).get("activation", activation(model))
-    if made != activation(model):
+    made = stated_activation(path)
+    if made and made != activation(model):
         raise ValueError(f"{path} was trained with {made}, and the model has {activation(model)}")
     try:
         model.load_state_dict(load_file(path))

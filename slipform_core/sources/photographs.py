@@ -39,6 +39,15 @@ def whole(data: bytes) -> Image.Image:
         return _rgb(_turned(Image.open(io.BytesIO(data))))
 
 
+def as_stored(data: bytes) -> Image.Image:
+    """The same as published scripts read it, Image.open(...).convert("RGB"): of any size and not turned."""
+    with _decoding():
+        picture = Image.open(io.BytesIO(data))
+        if picture.width * picture.height > LARGEST:
+            raise BadPicture("huge picture")
+        return picture.convert("RGB")
+
+
 @contextmanager
 def _decoding() -> Iterator[None]:
     with _any_size():
