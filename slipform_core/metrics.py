@@ -197,6 +197,17 @@ def proportion_stderr(successes: ArrayLike) -> float:
     return float(np.sqrt(rate * (1 - rate) / len(right)))
 
 
+def clustered_stderr(values: ArrayLike, clusters: ArrayLike) -> float:
+    """The standard error of the mean of (items,) values, those of a cluster taken for one observation.
+
+    clusters: (items,) labels. With clusters of one item each it is `proportion_stderr` of bools.
+    Source: the linearised variance of a mean over clusters.
+    """
+    numbers = np.asarray(values, dtype=np.float64)
+    deviations = np.bincount(np.unique(clusters, return_inverse=True)[1], numbers - numbers.mean())
+    return float(np.sqrt((deviations**2).sum()) / len(numbers))
+
+
 def _similarities(values: ArrayLike, item: tuple[int | None, ...]) -> NDArray[np.floating]:
     """An array of float32 or wider without NaN, of shape (items, *item); None stands for any size."""
     array = np.asarray(values)

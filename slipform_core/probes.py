@@ -11,7 +11,7 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from slipform_core.metrics import proportion_stderr
+from slipform_core.metrics import clustered_stderr, proportion_stderr
 from slipform_core.models import Clip
 from slipform_core.records import Score
 
@@ -154,7 +154,5 @@ def _classifier() -> Any:
 
 def _fraction(right: NDArray, groups: Sequence[int]) -> dict[str, float]:
     """The mean of (R,) fractions, and its standard error with pairs of a group taken for one observation."""
-    mean = right.mean()
-    deviations = np.bincount(np.unique(groups, return_inverse=True)[1], weights=right - mean)
-    stderr = np.sqrt((deviations**2).sum()) / len(right)
-    return {"value": round(float(mean), DIGITS), "stderr": round(float(stderr), DIGITS)}
+    stderr = clustered_stderr(right, groups)
+    return {"value": round(float(right.mean()), DIGITS), "stderr": round(stderr, DIGITS)}

@@ -10,6 +10,7 @@ from slipform_core.metrics import (
     SUBSETS,
     average_precision,
     caption_choice,
+    clustered_stderr,
     count_ties,
     counts_for_macro,
     macro_average,
@@ -242,3 +243,13 @@ def test_average_precision_is_scikit_learns_and_puts_ties_last():
         average_precision([[0.1, np.nan]], [[True, False]])
     with pytest.raises(ValueError, match="query 0 has no relevant"):
         average_precision([[0.1, 0.2]], [[False, False]])
+
+
+def test_a_clustered_standard_error_counts_clusters():
+    rng = np.random.default_rng(0)
+    right = rng.random(40) < 0.3
+    alone = clustered_stderr(right, np.arange(40))
+    assert alone == pytest.approx(proportion_stderr(right))
+    # said five times, nothing more is known
+    assert clustered_stderr(np.repeat(right, 5), np.repeat(np.arange(40), 5)) == pytest.approx(alone)
+    assert clustered_stderr([0.25, 0.75], ["a", "b"]) == pytest.approx(math.sqrt(2 * 0.25**2) / 2)

@@ -18,6 +18,7 @@ from slipform_core.audit import ARTICLES
 from slipform_core.benchmarks import Benchmark, Items
 from slipform_core.changes import WORD
 from slipform_core.concreteness import Norms, extract_keywords_batch
+from slipform_core.metrics import clustered_stderr
 from slipform_core.records import ROLES, Keyword
 
 BANDS = (1.0, 2.0, 3.0, 4.0, 4.5, 5.0)  # of c: our choice, made before any result was seen
@@ -205,10 +206,11 @@ def strata(
 def _score(right: NDArray[np.bool_], clusters: NDArray) -> dict[str, Any]:
     if not len(right):
         return {"count": 0, "value": None, "stderr": None}
-    value = right.mean()
-    deviations = np.bincount(np.unique(clusters, return_inverse=True)[1], right - value)
-    stderr = np.sqrt((deviations**2).sum()) / len(right)
-    return {"count": len(right), "value": float(value), "stderr": float(stderr)}
+    return {
+        "count": len(right),
+        "value": float(right.mean()),
+        "stderr": clustered_stderr(right, clusters),
+    }
 
 
 def trend(right: NDArray[np.bool_], c: Floats, clusters: NDArray, *, seed: int = 0) -> dict[str, Any]:

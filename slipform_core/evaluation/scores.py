@@ -12,8 +12,8 @@ from slipform_core.benchmarks import Benchmark, Items
 from slipform_core.metrics import (
     average_precision,
     caption_choice,
+    clustered_stderr,
     count_ties,
-    proportion_stderr,
     scpp,
     strict_rank,
     winoground,
@@ -58,29 +58,36 @@ def score(benchmark: Benchmark, images: np.ndarray, texts: np.ndarray) -> Evalua
     for key, items in benchmark.subsets.items():
         name, _, subset = key.partition("/")
         outcomes[key], ties, count = _of_items(items, images, texts)
-        scores += _scores(name, subset, outcomes[key])
+        scores += _scores(name, subset, outcomes[key], dict.fromkeys(outcomes[key], items.clusters))
         tied = ties / count
         scores.append(Score(name, subset, "ties", tied, count, math.sqrt(tied * (1 - tied) / count)))
     if benchmark.retrieval:
         found, precisions = _retrieval(benchmark, images, texts)
         outcomes[f"{RETRIEVAL}/{benchmark.name}"] = found
-        scores += _scores(RETRIEVAL, benchmark.name, found)
+        owners = benchmark.retrieval[1]
+        pictures = {metric: owners if metric[:3] == "t2i" else np.unique(owners) for metric in found}
+        scores += _scores(RETRIEVAL, benchmark.name, found, pictures)
         scores += [
-            Score(RETRIEVAL, benchmark.name, f"{way}_map", float(each.mean()), len(each), _stderr(each))
+            Score(
+                RETRIEVAL,
+                benchmark.name,
+                f"{way}_map",
+                float(each.mean()),
+                len(each),
+                clustered_stderr(each, pictures[f"{way}_r1"]),
+            )
             for way, each in precisions.items()
         ]
     return Evaluation(scores, outcomes)
 
 
-def _scores(benchmark: str, subset: str, outcomes: Outcomes) -> list[Score]:
-    return [
-        Score(benchmark, subset, metric, float(right.mean()), len(right), proportion_stderr(right))
-        for metric, right in outcomes.items()
-    ]
-
-
-def _stderr(values: Floats) -> float:
-    return float(values.std(ddof=1) / np.sqrt(len(values))) if len(values) > 1 else 0.0
+def _scores(benchmark: str, subset: str, outcomes: Outcomes, clusters: Outcomes) -> list[Score]:
+    """Scores whose standard errors take the items of a picture for one observation."""
+    scores = []
+    for metric, right in outcomes.items():
+        stderr = clustered_stderr(right, clusters[metric])
+        scores.append(Score(benchmark, subset, metric, float(right.mean()), len(right), stderr))
+    return scores
 
 
 def _of_items(items: Items, images: Floats, texts: Floats) -> tuple[Outcomes, int, int]:
