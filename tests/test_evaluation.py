@@ -6,10 +6,11 @@ from dataclasses import replace
 import numpy as np
 import pytest
 import torch
+from statsmodels.stats.contingency_tables import mcnemar
 from torch.nn.functional import normalize
 
 from slipform_core.benchmarks import Benchmark, Items
-from slipform_core.evaluation import RECALLS, embed, evaluate, scores, zero_shot_accuracy
+from slipform_core.evaluation import RECALLS, averages, embed, evaluate, scores, zero_shot_accuracy
 from slipform_core.metrics import macro_average, macro_of
 from slipform_core.records import Score
 
@@ -369,3 +370,22 @@ def test_zero_shot_accuracy_counts_the_pictures_whose_nearest_prompt_is_right() 
     assert zero_shot_accuracy(clip, pixels, ["0", "1", "2", "3"], right, batch=3) == 0.25
     right[2, 3] = True
     assert zero_shot_accuracy(clip, pixels, ["0", "1", "2", "3"], right, batch=2) == 0.5
+
+
+def test_two_models_are_compared_on_subsets_on_averages_and_on_retrieval() -> None:
+    given = benchmark(pictures=30, texts=50, items=200)
+    pairs = [each for name, each in given.subsets.items() if "scpp" not in name]
+    subsets = {f"own/{number}": replace(each, rule="pairs") for number, each in enumerate(pairs)}
+    given = replace(given, name="own", subsets=subsets)
+    one, other = (evaluate(Lookup(unit(30, seed), unit(50, 9)), given, batch=16) for seed in (1, 2))
+    found = averages.differences(given, one, other, np.random.default_rng(0), draws=200)
+    assert set(found) == {"0", "1", "2", "micro", "macro-3", "retrieval"}
+    for name, key in (("1", "own/1"), ("retrieval", "retrieval/own")):
+        for metric, compared in found[name].items():
+            left, right = one.outcomes[key][metric], other.outcomes[key][metric]
+            assert compared["value"] == pytest.approx(left.mean() - right.mean())
+            assert compared["low"] <= compared["value"] <= compared["high"]
+            wins, losses = (left & ~right).sum(), (right & ~left).sum()
+            assert (compared["only_left"], compared["only_right"]) == (wins, losses)
+            expected = mcnemar([[0, wins], [losses, 0]], exact=True).pvalue
+            assert compared["mcnemar"] == pytest.approx(expected)

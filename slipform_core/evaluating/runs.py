@@ -97,7 +97,6 @@ def evaluate_models(
             values["differences"] = {"to": next(iter(models))} | {
                 each.name: _plain(differences(each, found[each.name], base[each.name], _rng()))
                 for each in asked.benchmarks
-                if each.subsets
             }
         base = base or found
         made = results.provenance(

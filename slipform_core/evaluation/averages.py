@@ -1,12 +1,13 @@
 """Averages of a benchmark's subsets, each by its name, with intervals; and two models on the same items."""
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
 from numpy.random import Generator
 
 from slipform_core.benchmarks import Benchmark
-from slipform_core.evaluation.scores import Evaluation
+from slipform_core.evaluation.scores import RETRIEVAL, Evaluation, clusters_of
 from slipform_core.statistics import Estimate, clustered_bootstrap
 
 DRAWS = 1000
@@ -39,63 +40,57 @@ def averages(
     benchmark: Benchmark, evaluation: Evaluation, rng: Generator, draws: int = DRAWS
 ) -> dict[str, dict[str, Estimate]]:
     """name -> metric -> value with a 95 % interval; pictures are drawn, with all of their items."""
-    named = named_averages(benchmark)
-    return {
-        name: {
-            metric: _estimate(average, _columns(benchmark, evaluation, metric, average), rng, draws)
-            for metric in _metrics(benchmark, evaluation)
-        }
-        for name, average in named.items()
-    }
+    found: dict[str, dict[str, Estimate]] = {}
+    for name, average in named_averages(benchmark).items():
+        keys = [f"{benchmark.name}/{subset}" for subset in average.subsets]
+        for metric in evaluation.outcomes[keys[0]]:
+            columns = _columns(benchmark, evaluation, metric, keys)
+            found.setdefault(name, {})[metric] = _estimate(average.micro, columns, rng, draws)
+    return found
 
 
 def differences(
     benchmark: Benchmark, left: Evaluation, right: Evaluation, rng: Generator, draws: int = DRAWS
 ) -> dict[str, dict[str, dict[str, float]]]:
-    """left - right, name of a subset or an average -> metric -> the difference, paired by item.
+    """left - right, a subset, an average or "retrieval" -> metric -> the difference, paired by item.
 
     `value`, `low`, `high`: the paired bootstrap over pictures, 95 %. `only_left`, `only_right`: items that
     one has right and the other wrong; `mcnemar`: the exact two-sided p value of these, which takes items for
     independent.
     """
-    from scipy.stats import binomtest
-
-    subsets = {key.partition("/")[2]: Average((key.partition("/")[2],)) for key in benchmark.subsets}
-    found: dict[str, dict[str, dict[str, float]]] = {}
-    for name, average in (subsets | named_averages(benchmark)).items():
-        for metric in _metrics(benchmark, left):
-            one, other = (_columns(benchmark, each, metric, average) for each in (left, right))
-            paired = {
-                subset: (one[subset][0].astype(float) - other[subset][0], one[subset][1]) for subset in one
-            }
-            estimate = _estimate(average, paired, rng, draws)
-            changed = np.concatenate([values for values, _ in paired.values()])
-            wins, losses = int((changed > 0).sum()), int((changed < 0).sum())
-            p = binomtest(wins, wins + losses).pvalue if wins + losses else 1.0
-            found.setdefault(name, {})[metric] = estimate._asdict() | {
-                "only_left": wins,
-                "only_right": losses,
-                "mcnemar": float(p),
-            }
-    return found
-
-
-def _metrics(benchmark: Benchmark, evaluation: Evaluation) -> list[str]:
-    return list(evaluation.outcomes[next(iter(benchmark.subsets))])
-
-
-def _columns(benchmark: Benchmark, evaluation: Evaluation, metric: str, average: Average) -> Columns:
+    rows = {key.partition("/")[2]: ([key], False) for key in benchmark.subsets}
+    for name, average in named_averages(benchmark).items():
+        rows[name] = [f"{benchmark.name}/{subset}" for subset in average.subsets], average.micro
+    if benchmark.retrieval:
+        rows[RETRIEVAL] = [f"{RETRIEVAL}/{benchmark.name}"], False
     return {
-        subset: (
-            evaluation.outcomes[f"{benchmark.name}/{subset}"][metric],
-            benchmark.subsets[f"{benchmark.name}/{subset}"].clusters,
-        )
-        for subset in average.subsets
+        name: {
+            metric: _difference(
+                *(_columns(benchmark, each, metric, keys) for each in (left, right)), micro, rng, draws
+            )
+            for metric in left.outcomes[keys[0]]
+        }
+        for name, (keys, micro) in rows.items()
     }
 
 
-def _estimate(average: Average, columns: Columns, rng: Generator, draws: int) -> Estimate:
-    if average.micro:
+def _difference(one: Columns, other: Columns, micro: bool, rng: Generator, draws: int) -> dict[str, float]:
+    from scipy.stats import binomtest
+
+    paired = {key: (right.astype(float) - other[key][0], clusters) for key, (right, clusters) in one.items()}
+    changed = np.concatenate([values for values, _ in paired.values()])
+    wins, losses = int((changed > 0).sum()), int((changed < 0).sum())
+    p = binomtest(wins, wins + losses).pvalue if wins + losses else 1.0
+    counted = {"only_left": wins, "only_right": losses, "mcnemar": float(p)}
+    return _estimate(micro, paired, rng, draws)._asdict() | counted
+
+
+def _columns(benchmark: Benchmark, evaluation: Evaluation, metric: str, keys: Sequence[str]) -> Columns:
+    return {key: (evaluation.outcomes[key][metric], clusters_of(benchmark, key, metric)) for key in keys}
+
+
+def _estimate(micro: bool, columns: Columns, rng: Generator, draws: int) -> Estimate:
+    if micro:
         values, clusters = (np.concatenate(parts) for parts in zip(*columns.values(), strict=True))
         columns = {"all": (values, clusters)}
     if len(np.unique(np.concatenate([clusters for _, clusters in columns.values()]))) < 2:

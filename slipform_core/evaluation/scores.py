@@ -62,10 +62,10 @@ def score(benchmark: Benchmark, images: np.ndarray, texts: np.ndarray) -> Evalua
         tied = ties / count
         scores.append(Score(name, subset, "ties", tied, count, math.sqrt(tied * (1 - tied) / count)))
     if benchmark.retrieval:
+        key = f"{RETRIEVAL}/{benchmark.name}"
         found, precisions = _retrieval(benchmark, images, texts)
-        outcomes[f"{RETRIEVAL}/{benchmark.name}"] = found
-        owners = benchmark.retrieval[1]
-        pictures = {metric: owners if metric[:3] == "t2i" else np.unique(owners) for metric in found}
+        outcomes[key] = found
+        pictures = {metric: clusters_of(benchmark, key, metric) for metric in found}
         scores += _scores(RETRIEVAL, benchmark.name, found, pictures)
         scores += [
             Score(
@@ -79,6 +79,14 @@ def score(benchmark: Benchmark, images: np.ndarray, texts: np.ndarray) -> Evalua
             for way, each in precisions.items()
         ]
     return Evaluation(scores, outcomes)
+
+
+def clusters_of(benchmark: Benchmark, key: str, metric: str) -> np.ndarray:
+    """What a bootstrap draws together of the outcomes of a metric: the picture, or what an item says."""
+    if key in benchmark.subsets:
+        return benchmark.subsets[key].clusters
+    owners = benchmark.retrieval[1]
+    return owners if metric.startswith("t2i") else np.unique(owners)
 
 
 def _scores(benchmark: str, subset: str, outcomes: Outcomes, clusters: Outcomes) -> list[Score]:
