@@ -18,9 +18,8 @@ from report import publish, ratio
 from slipform_core.benchmarks import Benchmark, Photo
 from slipform_core.benchmarks.sugarcrepe import sugarcrepe, sugarcrepe_pp, val2017
 from slipform_core.evaluation import Encoder
-from slipform_core.evaluation.blind import HALF, STRICT, blind
+from slipform_core.evaluation.blind import HALF, STRICT, blind, with_micro
 from slipform_core.models import Clip, open_checkpoint
-from slipform_core.records import Score
 from slipform_core.sources import photographs
 
 ITEMS, PICTURES, BATCH = 20, 24, 64  # of a round; at a time
@@ -76,13 +75,8 @@ def texts_alone(benchmarks: Mapping[str, Benchmark]) -> dict[str, dict[str, tupl
     """Of each benchmark the baselines' shares of all items: strictly, and with ties at half."""
     found: dict[str, dict[str, tuple[float, float]]] = {}
     for name, benchmark in benchmarks.items():
-        pooled: dict[str, list[Score]] = {}
-        for each in blind(benchmark):
-            pooled.setdefault(each.metric.partition(", ")[2], []).append(each)
-        means = {
-            rule: sum(each.value * each.count for each in scores) / sum(each.count for each in scores)
-            for rule, scores in pooled.items()
-        }
+        pooled = (each for each in with_micro(blind(benchmark)) if each.subset == "micro")
+        means = {each.metric.partition(", ")[2]: each.value for each in pooled}
         rules = dict.fromkeys(rule.rpartition(", ")[0] for rule in means)
         found[name] = {rule: (means[f"{rule}, {STRICT}"], means[f"{rule}, {HALF}"]) for rule in rules}
     return found

@@ -20,6 +20,13 @@ def pack(bits: Bools) -> str:
     return base64.b64encode(np.packbits(bits).tobytes()).decode()
 
 
+def pack_all(right: Mapping[str, Mapping[str, Bools]]) -> dict[str, dict[str, str]]:
+    """Outcomes by subset and metric, each packed."""
+    return {
+        subset: {metric: pack(bits) for metric, bits in metrics.items()} for subset, metrics in right.items()
+    }
+
+
 def unpack(text: str, count: int) -> Bools:
     """The first `count` bits of a packed array; ValueError where there are fewer."""
     data = np.frombuffer(base64.b64decode(text, validate=True), dtype=np.uint8)

@@ -8,12 +8,13 @@ import numpy as np
 
 from slipform_core.benchmarks.collect import MISSING, first
 from slipform_core.benchmarks.items import Benchmark, Photo
+from slipform_core.benchmarks.pictures import coco
 from slipform_core.benchmarks.sugarcrepe import val2017
 from slipform_core.mistakes import Mistake
 from slipform_core.sources import annotations, flickr, photographs
 from slipform_core.sources.catalogue import Row
 
-VAL2014 = ("coco-val2014/val2014", "coco/val2014", "val2014")
+VAL2014 = coco("val2014")
 FLICKR30K = tuple(
     f"flickr30k/{folder}" for folder in ("flickr30k-images", "flickr30k_images", "images", "Images")
 )

@@ -4,7 +4,7 @@ from pathlib import Path
 
 from slipform_core.benchmarks.collect import Collector, entries, fields, first
 from slipform_core.benchmarks.items import Benchmark
-from slipform_core.benchmarks.pictures import Pictures
+from slipform_core.benchmarks.pictures import Pictures, coco
 from slipform_core.metrics import SEVEN, SUBSETS
 
 GROUPS = {
@@ -13,7 +13,6 @@ GROUPS = {
     "swap": ("swap_obj", "swap_att"),
 }
 PUBLISHED = dict(zip(SEVEN, (2062, 692, 1652, 788, 1406, 245, 666), strict=True))
-VAL2017 = ("coco-val2017/val2017", "coco/val2017", "val2017")
 CAPTIONS_PP = ("filename", "caption", "caption2", "negative_caption")
 PROTOCOL = (
     "SugarCrepe (arXiv 2306.14610): right iff the picture's cosine with its caption is strictly greater than "
@@ -26,7 +25,7 @@ PROTOCOL_PP = (
 
 
 def val2017(data: Path) -> Path:
-    return first(data, VAL2017, "`slipform data fetch coco-val2017` has the pictures")
+    return first(data, coco("val2017"), "`slipform data fetch coco-val2017` has the pictures")
 
 
 def sugarcrepe(data: Path, *, partial: bool = False) -> Benchmark:

@@ -5,7 +5,6 @@ from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass
 from functools import partial as bound
 from pathlib import Path
-from typing import Any
 
 from slipform_core.benchmarks import own
 from slipform_core.classification import (
@@ -17,7 +16,7 @@ from slipform_core.classification import (
     multi_label_probe,
     zero_shot,
 )
-from slipform_core.evaluating.runs import Asked, Task, evaluate_models, names_of, read
+from slipform_core.evaluating.runs import Asked, Task, evaluate_models, names_of, plain, read
 from slipform_core.evaluation.blind import BLIND, language_model
 from slipform_core.mistakes import Mistake
 from slipform_core.models import check_checkpoint, open_checkpoint
@@ -73,7 +72,7 @@ def run(request: Request, *, out: Path, command: str) -> list[Result]:
     )
     load = bound(open_checkpoint, **where)
     models = {name: bound(load, model) for name, model in zip(names, request.models, strict=True)}
-    config = _plain(request) | {"notes": notes}
+    config = plain(asdict(request)) | {"notes": notes}
     return list(evaluate_models(models, asked, out=out, command=command, config=config))
 
 
@@ -104,15 +103,3 @@ def _tasks(request: Request) -> dict[str, Task]:
     for given in shown:
         tasks[f"zero-shot {given.name}"] = bound(zero_shot, given=given)
     return tasks
-
-
-def _plain(request: Request) -> dict[str, Any]:
-    fields = asdict(request)
-    return {
-        name: [str(each) for each in value]
-        if isinstance(value, list | tuple)
-        else str(value)
-        if isinstance(value, Path)
-        else value
-        for name, value in fields.items()
-    }

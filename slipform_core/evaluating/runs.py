@@ -18,7 +18,7 @@ from slipform_core.classification import Classified
 from slipform_core.config import fingerprint
 from slipform_core.evaluation import Encoder, Evaluation, score
 from slipform_core.evaluation.averages import averages, differences
-from slipform_core.evaluation.blind import BLIND, Baseline, blind
+from slipform_core.evaluation.blind import BLIND, Baseline, blind, with_micro
 from slipform_core.evaluation.leaks import Leaks, chance_warning, find_leaks, read_trained
 from slipform_core.evaluation.lens import Changed, changes, lens
 from slipform_core.metrics import macro_of
@@ -95,7 +95,7 @@ def evaluate_models(
         values, found = _evaluate(name, load(), asked)
         if base:
             values["differences"] = {"to": next(iter(models))} | {
-                each.name: _plain(differences(each, found[each.name], base[each.name], _rng()))
+                each.name: plain(differences(each, found[each.name], base[each.name], _rng()))
                 for each in asked.benchmarks
             }
         base = base or found
@@ -169,18 +169,17 @@ def _numbers(model: str, of: str) -> Iterator[None]:
 
 
 def _classified(made: Classified) -> dict[str, Any]:
-    right = {f"{made.scores[0].benchmark}/{made.scores[0].subset}": dict(made.outcomes)}
-    packed = {key: {of: outcomes.pack(bits) for of, bits in each.items()} for key, each in right.items()}
-    return {"protocol": made.protocol, "scores": _by_subset(made.scores), "averages": {}, "blind": {}} | {
-        "right": packed
+    first = made.scores[0]
+    return {
+        "protocol": made.protocol,
+        "scores": _by_subset(made.scores),
+        "averages": {},
+        "blind": {},
+        "right": outcomes.pack_all({f"{first.benchmark}/{first.subset}": made.outcomes}),
     }
 
 
 def _described(benchmark: Benchmark, evaluation: Evaluation, asked: Asked) -> dict[str, Any]:
-    right = {
-        key: {metric: outcomes.pack(bits) for metric, bits in metrics.items()}
-        for key, metrics in evaluation.outcomes.items()
-    }
     leaks = asked.leaks.get(benchmark.name)
     return {
         "protocol": benchmark.protocol,
@@ -191,10 +190,10 @@ def _described(benchmark: Benchmark, evaluation: Evaluation, asked: Asked) -> di
         "warnings": chance_warning(evaluation.scores, benchmark.subsets),
         "leaks": str(leaks) if leaks else None,
         "scores": _by_subset(evaluation.scores),
-        "averages": _plain(averages(benchmark, evaluation, _rng())) if benchmark.subsets else {},
-        "blind": _by_subset(_with_micro(asked.blind[benchmark.name])),
-        "lens": _plain(lens(benchmark, evaluation.outcomes, asked.changes[benchmark.name], seed=SEED)),
-        "right": right,
+        "averages": plain(averages(benchmark, evaluation, _rng())) if benchmark.subsets else {},
+        "blind": _by_subset(with_micro(asked.blind[benchmark.name])),
+        "lens": plain(lens(benchmark, evaluation.outcomes, asked.changes[benchmark.name], seed=SEED)),
+        "right": outcomes.pack_all(evaluation.outcomes),
     }
 
 
@@ -206,31 +205,18 @@ def _by_subset(scores: Iterable[Score]) -> dict[str, dict[str, Any]]:
     return found
 
 
-def _with_micro(scores: Sequence[Score]) -> list[Score]:
-    """And the scores of all items together."""
-    parts: dict[str, list[Score]] = {}
-    for each in scores:
-        parts.setdefault(each.metric, []).append(each)
-    return [*scores, *(_pooled(metric, each) for metric, each in parts.items() if len(each) > 1)]
-
-
-def _pooled(metric: str, scores: Sequence[Score]) -> Score:
-    total = sum(each.count for each in scores)
-    value = sum(each.value * each.count for each in scores) / total
-    stderr = math.sqrt(sum((each.stderr * each.count) ** 2 for each in scores)) / total
-    return Score(scores[0].benchmark, "micro", metric, value, total, stderr)
-
-
 def _rng() -> np.random.Generator:
     return np.random.default_rng(SEED)
 
 
-def _plain(tree: Any) -> Any:
-    """Plain values, an undefined number as None."""
+def plain(tree: Any) -> Any:
+    """Plain values: an undefined number as None, a path as its text."""
+    if isinstance(tree, Path):
+        return str(tree)
     if hasattr(tree, "_asdict"):
         tree = tree._asdict()
     if isinstance(tree, Mapping):
-        return {key: _plain(value) for key, value in tree.items()}
+        return {key: plain(value) for key, value in tree.items()}
     if isinstance(tree, list | tuple):
-        return [_plain(value) for value in tree]
+        return [plain(value) for value in tree]
     return None if isinstance(tree, float) and not math.isfinite(tree) else tree

@@ -6,6 +6,7 @@ the same two captions of two pictures, and one order of the two is wrong at one 
 by construction, and pictures, as in image and t2i, are not told apart. TOT sees no picture anyway.
 """
 
+import math
 import re
 from collections.abc import Callable, Mapping, Sequence
 
@@ -90,6 +91,21 @@ def blind(benchmark: Benchmark, baselines: Mapping[str, Baseline] = BLIND) -> li
                 metric, stderr = f"{METRICS[items.rule]}, {baseline}, {way}", each.std() / np.sqrt(len(each))
                 scores.append(Score(name, subset, metric, float(each.mean()), len(each), float(stderr)))
     return scores
+
+
+def with_micro(scores: Sequence[Score]) -> list[Score]:
+    """The scores of a benchmark, and by metric that of all its items together, called "micro"."""
+    parts: dict[str, list[Score]] = {}
+    for each in scores:
+        parts.setdefault(each.metric, []).append(each)
+    return [*scores, *(_pooled(metric, each) for metric, each in parts.items() if len(each) > 1)]
+
+
+def _pooled(metric: str, scores: Sequence[Score]) -> Score:
+    total = sum(each.count for each in scores)
+    value = sum(each.value * each.count for each in scores) / total
+    stderr = math.sqrt(sum((each.stderr * each.count) ** 2 for each in scores)) / total
+    return Score(scores[0].benchmark, "micro", metric, value, total, stderr)
 
 
 def credit(items: Items, values: Floats) -> Floats:

@@ -41,10 +41,7 @@ def _score(experiment: Experiment, stages: Path, arm: str, folder: Path) -> None
     )
     scores = [*evaluation.scores, *linear_probes(train, test)]
     write_text(folder / "scores.json", json.dumps([asdict(score) for score in scores]))
-    packed = {
-        subset: {metric: outcomes.pack(right) for metric, right in metrics.items()}
-        for subset, metrics in evaluation.outcomes.items()
-    }
+    packed = outcomes.pack_all(evaluation.outcomes)
     write_text(folder / "outcomes.json", json.dumps({"items": given.items, "right": packed}))
 
 

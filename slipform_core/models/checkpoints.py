@@ -12,7 +12,7 @@ from torch import Tensor, nn
 from slipform_core.mistakes import Mistake
 from slipform_core.models.clip import Clip
 from slipform_core.models.open_clip import CONFIG, check_activation, from_open_clip
-from slipform_core.models.weights import activation, stated_activation
+from slipform_core.models.weights import check_stated_activation, stated_activation
 
 PRECISIONS = {"float32": torch.float32, "bfloat16": torch.bfloat16, "float16": torch.float16}
 WEIGHTS = ("*.safetensors", "*.bin", "*.pth")  # that open_clip looks for in a folder
@@ -90,9 +90,7 @@ def _parts(spec: str) -> tuple[str, str, str]:
 def _load(clip: Clip, path: Path) -> None:
     import open_clip
 
-    made = stated_activation(path)
-    if made and made != activation(clip.model):
-        raise ValueError(f"{path} was trained with {made}, and the model has {activation(clip.model)}")
+    check_stated_activation(clip.model, path)
     before = _positions(clip.model.state_dict())
     for name, shape in _positions(_keys(path)).items():
         # open_clip would resize it, and the model would be another one than was trained.

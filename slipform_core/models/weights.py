@@ -25,6 +25,13 @@ def stated_activation(path: Path) -> str | None:
         raise ValueError(f"{path} is no whole safetensors file: {error}") from None
 
 
+def check_stated_activation(model: nn.Module, path: Path) -> None:
+    """Raise ValueError where a file of ours states another activation than the model has."""
+    made = stated_activation(path)
+    if made and made != activation(model):
+        raise ValueError(f"{path} was trained with {made}, and the model has {activation(model)}")
+
+
 def save_weights(model: nn.Module, path: Path) -> None:
     """Write a model's weights as safetensors, whole or not at all."""
     from safetensors.torch import save_file
@@ -37,9 +44,7 @@ def load_weights(model: nn.Module, path: Path) -> None:
     """Load weights of the same architecture; ValueError names the keys or the activation that do not fit."""
     from safetensors.torch import load_file
 
-    made = stated_activation(path)
-    if made and made != activation(model):
-        raise ValueError(f"{path} was trained with {made}, and the model has {activation(model)}")
+    check_stated_activation(model, path)
     try:
         model.load_state_dict(load_file(path))
     except RuntimeError as error:
