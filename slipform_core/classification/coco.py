@@ -3,8 +3,8 @@
 from collections import Counter, defaultdict
 from pathlib import Path
 
-from slipform_core.benchmarks import Photo
 from slipform_core.benchmarks.collect import first
+from slipform_core.benchmarks.items import Photo
 from slipform_core.classification.labels import MultiLabelSet
 from slipform_core.mistakes import Mistake
 from slipform_core.sources import photographs

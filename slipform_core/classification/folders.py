@@ -4,8 +4,8 @@ import re
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
-from slipform_core.benchmarks import Photo
 from slipform_core.benchmarks.collect import first
+from slipform_core.benchmarks.items import Photo
 from slipform_core.classification.labels import LabelledSet, Lazy
 from slipform_core.mistakes import Mistake
 

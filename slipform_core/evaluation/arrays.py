@@ -5,7 +5,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 import torch
 
-from slipform_core.benchmarks import Benchmark
+from slipform_core.benchmarks.items import Benchmark
 from slipform_core.evaluation.scores import Evaluation, score
 from slipform_core.metrics import strict_rank
 from slipform_core.models import Clip

@@ -6,7 +6,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.random import Generator
 
-from slipform_core.benchmarks import Benchmark
+from slipform_core.benchmarks.items import Benchmark
 from slipform_core.evaluation.scores import RETRIEVAL, Evaluation, clusters_of
 from slipform_core.statistics import Estimate, clustered_bootstrap
 

@@ -15,7 +15,7 @@ from more_itertools import chunked
 from numpy.typing import NDArray
 
 from slipform_core import progress
-from slipform_core.benchmarks import Benchmark, Items
+from slipform_core.benchmarks.items import Benchmark, Items
 from slipform_core.records import Score
 
 Baseline = Callable[[Sequence[str]], Sequence[float]]

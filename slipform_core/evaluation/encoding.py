@@ -13,7 +13,7 @@ from PIL.Image import Image
 from torch import Tensor
 
 from slipform_core import progress
-from slipform_core.benchmarks import Photo
+from slipform_core.benchmarks.items import Photo
 from slipform_core.evaluation.store import Store, key_of
 from slipform_core.mistakes import BadPicture
 from slipform_core.models import Clip, fingerprint

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from PIL import Image
 
 from slipform_core import progress
-from slipform_core.benchmarks import Items, Photo
+from slipform_core.benchmarks.items import Items, Photo
 from slipform_core.mistakes import BadPicture
 from slipform_core.records import Score
 from slipform_core.shards import read_manifest, read_samples

@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from slipform_core import statistics
 from slipform_core.audit import ARTICLES
-from slipform_core.benchmarks import Benchmark, Items
+from slipform_core.benchmarks.items import Benchmark, Items
 from slipform_core.changes import WORD
 from slipform_core.concreteness import Norms, extract_keywords_batch
 from slipform_core.metrics import clustered_stderr

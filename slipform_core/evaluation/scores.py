@@ -8,7 +8,7 @@ import numpy as np
 from more_itertools import chunked
 from numpy.typing import NDArray
 
-from slipform_core.benchmarks import Benchmark, Items
+from slipform_core.benchmarks.items import Benchmark, Items
 from slipform_core.metrics import (
     average_precision,
     caption_choice,

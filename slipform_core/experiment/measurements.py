@@ -17,7 +17,7 @@ from slipform_core.files import write_text
 from slipform_core.stages import code, stage
 
 if TYPE_CHECKING:
-    from slipform_core.benchmarks import Benchmark
+    from slipform_core.benchmarks.items import Benchmark
 
 
 def score(experiment: Experiment, stages: Path, arm: str) -> Path:
@@ -67,12 +67,12 @@ class _Given:
 @lru_cache(maxsize=1)
 def _given(text: str) -> _Given:
     """Drawn once a process, for all arms that it scores; from the experiment's JSON, which can be hashed."""
-    from slipform_core.benchmarks import BENCHMARKS
+    from slipform_core.benchmarks.world import world_benchmark
     from slipform_core.sources import WorldSource
 
     experiment = Experiment.model_validate_json(text)
     source, scenes = WorldSource(experiment), experiment.world.test_scenes
-    benchmark = BENCHMARKS["world"](experiment)
+    benchmark = world_benchmark(experiment)
     about = {
         subset: outcomes.items(items.clusters, items.words, scenes)
         for subset, items in benchmark.subsets.items()
@@ -102,13 +102,13 @@ def _labelled(source: Any, split: str, count: int) -> _Labelled:
 def blind(experiment: Experiment, stages: Path) -> Path:
     """Whether text alone tells captions from rewrites, of training and of the benchmark; `blind.json`."""
     stands_on = [plant(experiment, stages, choice).name for choice in experiment.choices]
-    code_hash = code("slipform_core.probes", "slipform_core.benchmarks")
+    code_hash = code("slipform_core.probes", "slipform_core.benchmarks.world")
     depends = (stands_on, experiment.world, experiment.evaluation, experiment.seed, code_hash)
     return stage(stages, "blind", *depends, make=partial(_blind, experiment, stages))
 
 
 def _blind(experiment: Experiment, stages: Path, folder: Path) -> None:
-    from slipform_core.benchmarks import BENCHMARKS
+    from slipform_core.benchmarks.world import world_benchmark
     from slipform_core.probes import FOLDS, text_probe
     from slipform_core.shards import read_records
 
@@ -118,7 +118,7 @@ def _blind(experiment: Experiment, stages: Path, folder: Path) -> None:
         groups = np.unique([record.image_id for record in records], return_inverse=True)[1]
         texts = [[record.caption for record in records], [record.negative_caption for record in records]]
         negatives[choice] = text_probe(*texts, groups.tolist(), seed=experiment.seed)
-    benchmark = BENCHMARKS["world"](experiment)
+    benchmark = world_benchmark(experiment)
     foils = {}
     for subset, items in benchmark.subsets.items():
         # A small world may have fewer items of a kind than the probe has folds.
