@@ -202,9 +202,11 @@ def evaluate(
     coco_objects: Annotated[bool, typer.Option("--coco-objects", help="COCO's objects, by probes.")] = False,
     data: Annotated[Path, typer.Option(help="Where benchmarks lie, as `data fetch` puts them.")] = DATA,
     images: Annotated[Path | None, typer.Option(help="Folder of your items' pictures.")] = None,
-    trained: Annotated[list[Path], typer.Option(help="Shards that a model was trained on: leaks.")] = (),
+    trained: Annotated[list[Path], typer.Option(help="Shards of the training: leaks are looked for.")] = (),
     language_model: Annotated[str, typer.Option(help="A causal one, as another blind baseline.")] = "",
-    out: Annotated[Path, typer.Option(help="A results file a model, and tables.")] = Path("build/eval"),
+    out: Annotated[Path, typer.Option(help="A results file a model, and tables; earlier ones go.")] = Path(
+        "build/eval"
+    ),
     features: Annotated[Path, typer.Option(help="What was encoded, kept.")] = Path("build/features"),
     device: Annotated[str, typer.Option(help="cpu, cuda, cuda:1, mps.")] = "cpu",
     precision: Annotated[str, typer.Option(help="float32, bfloat16, float16: of the model.")] = "float32",

@@ -13,6 +13,7 @@ import pytest
 import torch
 from PIL import Image
 from small_clip import TEXT, VISION, small_clip
+from test_leaks import planted
 from test_main import ROOT, call
 
 import slipform_core.torchvision_import  # noqa: F401, before open_clip
@@ -360,6 +361,31 @@ def test_sets_of_classes_are_scored_zero_shot_and_by_probes(
     assert 0 <= next(iter(zero["scores"].values()))["top1"]["value"] <= 1
     assert values["model"]["encoded now"] == {"pictures": 24 + 12, "texts": 2}
     assert values["macro"] is None
+
+
+def test_models_are_compared_on_sets_of_classes_and_their_pictures_are_looked_for_in_the_training(
+    flowers, task, tmp_path, monkeypatch, capsys
+) -> None:
+    with Image.open(flowers / "test/rose/3.png") as picture:
+        rows = [("seen.jpg", None, None, picture.convert("RGB"), Image.new("RGB", (40, 40)))]
+    more = ["--zero-shot", str(flowers), "--trained", str(planted(tmp_path / "batch", rows))]
+    assert call(words(task, tmp_path, str(task / "other"), *more), monkeypatch) == 0
+    said = capsys.readouterr().out
+    assert "other − one: top1 " in said
+    assert "by name: 0" in said and "by sight: 1 (3.png is seen.jpg)" in said
+    name, subset = f"zero-shot {flowers.name}", f"zero-shot/{flowers.name}"
+    one, other = (
+        json.loads((tmp_path / f"{model}.json").read_text())["values"] for model in ("one", "other")
+    )
+    assert one["benchmarks"][name]["leaks"].startswith("1 of 12 test pictures are among 2 trained on")
+    found = other["differences"][name][flowers.name]["top1"]
+    bits = [outcomes.unpack(each["benchmarks"][name]["right"][subset]["top1"], 12) for each in (other, one)]
+    assert found["value"] == pytest.approx(bits[0].mean() - bits[1].mean())
+    assert (found["only_left"], found["only_right"]) == (
+        (bits[0] & ~bits[1]).sum(),
+        (bits[1] & ~bits[0]).sum(),
+    )
+    assert found["low"] <= found["value"] <= found["high"]
 
 
 @pytest.mark.parametrize(

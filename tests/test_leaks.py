@@ -171,6 +171,14 @@ def test_folders_add_and_equal_names_of_other_pictures_are_both_looked_at(tmp_pa
     assert find_leaks(read_trained([one]), photos).by_sight == 1
 
 
+def test_pictures_in_memory_are_looked_at_by_sight_and_go_by_their_number(tmp_path):
+    folder = planted(tmp_path / "batch", [("1.jpg", None, None, photograph(1), photograph(2))])
+    tested = (each for each in [photograph(3), photograph(1), Image.new("RGB", (40, 40)), photograph(2)])
+    found = find_leaks(read_trained([folder]), tested)
+    assert (found.tested, found.by_name, found.by_sight) == (4, 0, 2)
+    assert [name for name, _ in found.seen] == ["picture number 1", "picture number 3"]
+
+
 def test_a_damaged_shard_is_an_error(tmp_path):
     folder = planted(tmp_path / "batch", [("1.jpg", None, None, photograph(1), photograph(2))])
     with (folder / shard_name(0)).open("ab") as stream:

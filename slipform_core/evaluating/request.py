@@ -92,14 +92,13 @@ def _tasks(request: Request) -> dict[str, Task]:
         return labelled_set(name, request.data, partial=request.partial)
 
     tasks: dict[str, Task] = {}
-    probed, shown = (list(map(labelled, names)) for names in (request.probe, request.zero_shot))
-    for sets in (probed, shown):
-        _distinct(given.name for given in sets)
-    for given in probed:
-        tasks[f"linear probe of {given.name}"] = bound(linear_probe, given=given, probe=probe)
+    sets = {name: labelled(name) for name in dict.fromkeys([*request.probe, *request.zero_shot])}
+    _distinct(given.name for given in sets.values())
+    for given in map(sets.get, dict.fromkeys(request.probe)):
+        tasks[f"linear probe of {given.name}"] = Task(bound(linear_probe, given=given, probe=probe), given)
     if request.coco_objects:
         objects = coco_objects(request.data, partial=request.partial)
-        tasks["probe of COCO's objects"] = bound(multi_label_probe, given=objects)
-    for given in shown:
-        tasks[f"zero-shot {given.name}"] = bound(zero_shot, given=given)
+        tasks["probe of COCO's objects"] = Task(bound(multi_label_probe, given=objects), objects)
+    for given in map(sets.get, dict.fromkeys(request.zero_shot)):
+        tasks[f"zero-shot {given.name}"] = Task(bound(zero_shot, given=given), given)
     return tasks

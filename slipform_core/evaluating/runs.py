@@ -8,16 +8,16 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from slipform_core import outcomes, results
 from slipform_core.benchmarks import READERS, Benchmark
-from slipform_core.classification import Classified
+from slipform_core.classification import Classified, LabelledSet, MultiLabelSet
 from slipform_core.config import fingerprint
 from slipform_core.evaluation import Encoder, Evaluation, score
-from slipform_core.evaluation.averages import averages, differences
+from slipform_core.evaluation.averages import averages, differences, differences_of_pictures
 from slipform_core.evaluation.blind import BLIND, Baseline, blind, with_micro
 from slipform_core.evaluation.leaks import Leaks, chance_warning, find_leaks, read_trained
 from slipform_core.evaluation.lens import Changed, changes, lens
@@ -29,7 +29,21 @@ from slipform_core.stages import code
 
 SEED = 0  # of the bootstrap
 
-Task = Callable[[Encoder], Classified]
+Outcomes = Mapping[str, np.ndarray]  # by metric, which pictures are right
+
+
+class Task(NamedTuple):
+    """A classifier of an encoder's features, and the set that it is tested on."""
+
+    run: Callable[[Encoder], Classified]
+    given: LabelledSet | MultiLabelSet
+
+
+class _Found(NamedTuple):
+    """What a model has right, by benchmark and by task."""
+
+    evaluations: dict[str, Evaluation]
+    classified: dict[str, Outcomes]
 
 
 @dataclass(frozen=True)
@@ -55,11 +69,16 @@ class Asked:
 
     @cached_property
     def leaks(self) -> dict[str, Leaks]:
-        """By benchmark, which of its pictures were trained on."""
+        """By benchmark and task, which of its pictures were trained on."""
         if not self.trained:
             return {}
         trained = read_trained(self.trained)
-        return {each.name: find_leaks(trained, each.pictures) for each in self.benchmarks}
+        sets = {id(task.given): task.given for task in self.tasks.values()}
+        of_sets = {
+            key: find_leaks(trained, (shown for shown, _ in given.test)) for key, given in sets.items()
+        }
+        of_benchmarks = {each.name: find_leaks(trained, each.pictures) for each in self.benchmarks}
+        return of_benchmarks | {name: of_sets[id(task.given)] for name, task in self.tasks.items()}
 
     @cached_property
     def changes(self) -> dict[str, dict[str, Changed]]:
@@ -89,15 +108,12 @@ def evaluate_models(
     models: by name, what loads each. config: how, for the file. From the second model on, each is also
     compared with the first, on the same items.
     """
-    base: dict[str, Evaluation] = {}
+    base: _Found | None = None
     for name, load in models.items():
         started = time.monotonic()
         values, found = _evaluate(name, load(), asked)
         if base:
-            values["differences"] = {"to": next(iter(models))} | {
-                each.name: plain(differences(each, found[each.name], base[each.name], _rng()))
-                for each in asked.benchmarks
-            }
+            values["differences"] = {"to": next(iter(models))} | _differences(asked, found, base)
         base = base or found
         made = results.provenance(
             command=command,
@@ -129,13 +145,29 @@ def names_of(models: Sequence[str]) -> list[str]:
     raise Mistake(f"models go by one name: {', '.join(models)}")
 
 
-def _evaluate(name: str, clip: Clip, asked: Asked) -> tuple[dict[str, Any], dict[str, Evaluation]]:
+def _differences(asked: Asked, found: _Found, base: _Found) -> dict[str, Any]:
+    of_benchmarks = {
+        each.name: differences(each, found.evaluations[each.name], base.evaluations[each.name], _rng())
+        for each in asked.benchmarks
+    }
+    of_tasks = {
+        name: {
+            task.given.name: differences_of_pictures(found.classified[name], base.classified[name], _rng())
+        }
+        for name, task in asked.tasks.items()
+    }
+    return plain(of_benchmarks | of_tasks)
+
+
+def _evaluate(name: str, clip: Clip, asked: Asked) -> tuple[dict[str, Any], _Found]:
     encoder = Encoder(clip, folder=asked.features, batch=asked.batch)
     # Probes first: features before the projection bring those after it, which others may ask for.
-    scored, found = {}, {}
-    for task, run in asked.tasks.items():
-        with _numbers(name, task):
-            scored[task] = _classified(run(encoder))
+    scored, found, classified = {}, {}, {}
+    for said, task in asked.tasks.items():
+        with _numbers(name, said):
+            made = task.run(encoder)
+        scored[said] = _classified(made, asked.leaks.get(said))
+        classified[said] = made.outcomes
     for benchmark in asked.benchmarks:
         images, texts = encoder.pictures(benchmark.pictures), encoder.texts(benchmark.texts)
         with _numbers(name, benchmark.name):
@@ -145,7 +177,7 @@ def _evaluate(name: str, clip: Clip, asked: Asked) -> tuple[dict[str, Any], dict
         "fingerprint": encoder.model,
         "activation": activation(clip.model),
         "precision": str(clip.model.logit_scale.dtype).removeprefix("torch."),
-        "pixels": " ".join(str(clip.transform).split()),
+        "pixels": f"RGB as the file stores it; {' '.join(str(clip.transform).split())}",
         "weights": sum(weights.numel() for weights in clip.model.parameters()),
         "encoded now": dict(encoder.encoded),
     }
@@ -154,7 +186,8 @@ def _evaluate(name: str, clip: Clip, asked: Asked) -> tuple[dict[str, Any], dict
         for evaluation in found.values()
         for each in evaluation.scores
     }
-    return {"model": about, "macro": macro_of(means), "benchmarks": scored}, found
+    values = {"model": about, "macro": macro_of(means), "benchmarks": scored}
+    return values, _Found(found, classified)
 
 
 @contextmanager
@@ -168,10 +201,11 @@ def _numbers(model: str, of: str) -> Iterator[None]:
         raise Mistake(f"model {model}: {of}: {error}") from None
 
 
-def _classified(made: Classified) -> dict[str, Any]:
+def _classified(made: Classified, leaks: Leaks | None) -> dict[str, Any]:
     first = made.scores[0]
     return {
         "protocol": made.protocol,
+        "leaks": str(leaks) if leaks else None,
         "scores": _by_subset(made.scores),
         "averages": {},
         "blind": {},

@@ -1,6 +1,6 @@
 """Averages of a benchmark's subsets, each by its name, with intervals; and two models on the same items."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -12,6 +12,7 @@ from slipform_core.statistics import Estimate, clustered_bootstrap
 
 DRAWS = 1000
 Columns = dict[str, tuple[np.ndarray, np.ndarray]]
+Outcomes = Mapping[str, np.ndarray]  # by metric
 
 
 class Average(NamedTuple):
@@ -72,6 +73,17 @@ def differences(
         }
         for name, (keys, micro) in rows.items()
     }
+
+
+def differences_of_pictures(
+    left: Outcomes, right: Outcomes, rng: Generator, draws: int = DRAWS
+) -> dict[str, dict[str, float]]:
+    """left - right as `differences` has it, by metric, of outcomes each of which is another picture's."""
+    found = {}
+    for metric, ours in left.items():
+        both = ({metric: (each, np.arange(len(each)))} for each in (ours, right[metric]))
+        found[metric] = _difference(*both, True, rng, draws)
+    return found
 
 
 def _difference(one: Columns, other: Columns, micro: bool, rng: Generator, draws: int) -> dict[str, float]:

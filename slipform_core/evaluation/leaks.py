@@ -2,9 +2,10 @@
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from operator import length_hint
 from pathlib import Path, PurePath
 from typing import NamedTuple
 
@@ -15,6 +16,7 @@ from PIL import Image
 
 from slipform_core import progress
 from slipform_core.benchmarks.items import Items, Photo
+from slipform_core.evaluation.encoding import Shown
 from slipform_core.mistakes import BadPicture
 from slipform_core.records import Score
 from slipform_core.shards import read_manifest, read_samples
@@ -67,22 +69,21 @@ class Trained(NamedTuple):
     hashes: list[tuple[str, int]]
 
 
-def find_leaks(trained: Trained, photos: Iterable[Photo], *, near: int = NEAR) -> Leaks:
-    """Which photographs are pictures of ConcreteBatch folders, originals and the others beside them alike.
+def find_leaks(trained: Trained, tested: Iterable[Shown], *, near: int = NEAR) -> Leaks:
+    """Which pictures are among those of ConcreteBatch folders, originals and the others beside them alike.
 
     By name: the same COCO number or else file name. By sight: difference hashes `near` bits apart at most, of
     the middle of the photograph, which is what ConcreteBatch keeps, or of all of it squeezed into a square; a
     picture without any edge resembles nothing. The whole file counts, whatever part of it is shown.
     """
-    places = list(dict.fromkeys(photo.place for photo in photos))
-    hashes, unread = _of_photos(places)
+    called, hashes, unread = _hashed(tested)
     names, known = trained
     distances, nearest = _nearest(hashes, np.array([of for _, of in known], dtype=np.uint64))
-    named = {place: names[key] for place in places if (key := picture_key(place)) in names}
-    seen = {places[k]: known[nearest[k]][0] for k in np.flatnonzero(distances <= near)}
+    named = {name: names[key] for name in called if (key := picture_key(name)) in names}
+    seen = {called[k]: known[nearest[k]][0] for k in np.flatnonzero(distances <= near)}
     return Leaks(
         trained=len(known),
-        tested=len(places),
+        tested=len(called),
         by_name=len(named),
         by_sight=len(seen),
         by_either=len(named.keys() | seen.keys()),
@@ -117,27 +118,41 @@ def _first(pairs: Mapping[str, str]) -> Pairs:
     return tuple((PurePath(one).name, PurePath(other).name) for one, other in list(pairs.items())[:FEW])
 
 
-def _of_photos(places: list[str]) -> tuple[Hashes, Counter[str]]:
-    """Two hashes (P, 2) of each photograph, 0 where it cannot be read, and why not."""
-    found, unread = [], Counter()
+def _hashed(tested: Iterable[Shown]) -> tuple[list[str], Hashes, Counter[str]]:
+    """What to call each picture, two hashes (P, 2), 0 where it cannot be read, and why not."""
+    called, found, unread = [], [], Counter()
     with (
         ThreadPoolExecutor(THREADS) as pool,
-        progress.bar(desc="leaks", unit="picture", total=len(places)) as bar,
+        progress.bar(desc="leaks", unit="picture", total=length_hint(tested) or None) as bar,
     ):
-        for part in chunked(places, READ):
-            for both in pool.map(_both_hashes, part):
+        for part in chunked(_once(tested), READ):
+            for (name, _), both in zip(part, pool.map(_both_hashes, part), strict=True):
                 if isinstance(both, str):
                     unread[both] += 1
+                called.append(name)
                 found.append((0, 0) if isinstance(both, str) else both)
                 bar.update()
-    return np.array(found, dtype=np.uint64).reshape(-1, 2), unread
+    return called, np.array(found, dtype=np.uint64).reshape(-1, 2), unread
 
 
-def _both_hashes(place: str) -> tuple[int, int] | str:
-    try:
-        picture = photographs.whole(photographs.content(place))
-    except BadPicture as bad:
-        return str(bad)
+def _once(tested: Iterable[Shown]) -> Iterator[tuple[str, Shown]]:
+    """Photographs by where they lie, each once, whatever part of them is shown; others by their number."""
+    known: set[str] = set()
+    for number, picture in enumerate(tested):
+        if not isinstance(picture, Photo):
+            yield f"picture number {number}", picture
+        elif picture.place not in known:
+            known.add(picture.place)
+            yield picture.place, picture
+
+
+def _both_hashes(named: tuple[str, Shown]) -> tuple[int, int] | str:
+    name, picture = named
+    if isinstance(picture, Photo):
+        try:
+            picture = photographs.whole(photographs.content(name))
+        except BadPicture as bad:
+            return str(bad)
     return difference_hash(photographs.square(picture, min(picture.size))), difference_hash(picture)
 
 
