@@ -96,7 +96,8 @@ plt.show()
 # much of the push goes to it at the end of each arm's training, in its own loss? Means of the last 50
 # steps, with 95 % intervals over the seeds of the reference run. The margin, the size of the batch and the
 # kind of word all move this share; how hard the negatives are can be read from it only between arms that
-# have the same loss and batch.
+# have the same loss and batch. The peers' objectives weigh a negative by other terms too: theirs is the
+# share that InfoNCE would give at their features.
 
 # %% tags=["hide-input"]
 if seeds:

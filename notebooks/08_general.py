@@ -128,8 +128,7 @@ else:
 
 # %% tags=["hide-input"]
 if seeds:
-    apart = {name: {"gain": {arm: of[name] for arm, of in changed.items()}} for name in measures}
-    arms.panels(apart, arms.looks(["gain"]), f"Minus plain's (reference run, {len(files)} seeds)")
+    arms.panels_of(changed, "plain", len(files))
 else:
     display(missing)
 

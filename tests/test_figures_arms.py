@@ -206,7 +206,7 @@ def test_the_trade_off_shows_every_arm_and_names_those_asked_for() -> None:
     found = [tuple(container.lines[0].get_xydata()[0]) for container in axes.containers]
     assert found == [(n, -n) for n in range(4)]
     _, names = axes.get_legend_handles_labels()
-    assert names == ["concrete words, InfoNCE", "any words, a margin", "exchanged words, some_loss"]
+    assert names == ["concrete words, InfoNCE", "any words, a margin", "exchanged words, another objective"]
     assert [text.get_text() for text in axes.texts] == ["wo_cement"]
     across, up = axes.containers[0].lines[2]
     assert across.get_segments()[0].tolist() == [[-0.5, 0], [0.5, 0]]
@@ -224,3 +224,25 @@ def test_panels_share_rows_and_have_one_legend(monkeypatch: pytest.MonkeyPatch) 
     (figure,) = shown
     assert [axes.get_title() for axes in figure.axes] == ["one", "two"]
     assert [text.get_text() for text in figure.legends[0].texts] == ["plain", "base", "hc_cement"]
+
+
+def test_objectives_are_shown_against_info_nce_on_the_same_negatives(monkeypatch: pytest.MonkeyPatch) -> None:
+    shown = []
+    monkeypatch.setattr(plt, "show", lambda: shown.append(plt.gcf()))
+    settings = SETTINGS | {"plain": {"loss": "info_nce"}, "hc_cement": {"loss": "cement"}}
+    seeds = []
+    for seed in range(3):
+        one, other = result(seed), result(100 + seed)
+        values = one.values | {"swap_other": other.values["plain"]}
+        seeds.append(Result("composition", "mini", values, {"config": {"arms": settings}}))
+    arms.objectives(seeds)
+    (figure,) = shown
+    assert [axes.get_title() for axes in figure.axes] == ["macro", "SugarCrepe", "SugarCrepe++ ITT"]
+    rows = ["plain", "hc_cement", "swap_other"]
+    assert [label.get_text() for label in figure.axes[0].get_yticklabels()] == rows
+    for axes in figure.axes:
+        drawn = axes.containers[0].lines[0].get_xdata()
+        for value, arm in zip(drawn, rows, strict=True):
+            of = arms.TABLE_2[axes.get_title()]
+            apart = [arms.column(one, arm, of) - arms.column(one, "hc_info_nce", of) for one in seeds]
+            assert value == pytest.approx(100 * sum(apart) / 3)

@@ -48,6 +48,8 @@ TABLE_2: Columns = {
     for metric in metrics
 } | {"macro": ["macro"]}
 
+OBJECTIVES = ("macro", _LABELS["sugarcrepe"], _label("scpp", "itt"))  # what objectives are compared by
+
 # What guessing gets: two captions; two paraphrases that both beat a foil; two captions and two pictures.
 CHANCE = {
     "i2t": 1 / 2,
@@ -217,6 +219,22 @@ def panels(found: Mapping[str, Gains], drawn: Mapping[str, Look], title: str) ->
     plt.show()
 
 
+def panels_of(gained: Gains, against: str, seeds: int) -> None:
+    """A panel a column, a row an arm: its gain over seeds."""
+    columns = next(iter(gained.values()))
+    found = {name: {"gain": {arm: of[name] for arm, of in gained.items()}} for name in columns}
+    panels(found, looks(["gain"]), f"Minus {against}'s (reference run, {seeds} seeds)")
+
+
+def objectives(seeds: Sequence[Result]) -> None:
+    """Cement, other objectives and none, each against InfoNCE on the same concrete negatives."""
+    settings = seeds[0].made["config"]["arms"]
+    others = [arm for arm, of in settings.items() if of["loss"] not in _LOSSES]
+    columns = {name: TABLE_2[name] for name in OBJECTIVES}
+    gained = gains(seeds, ["plain", "hc_cement", *others], "hc_info_nce", columns)
+    panels_of(gained, "hc_info_nce", len(seeds))
+
+
 def _points(axes: "Axes", estimates: list[Estimate], heights: list[float], look: Look, name: str) -> None:
     values = [estimate.value for estimate in estimates]
     lows = [estimate.value - estimate.low for estimate in estimates]
@@ -248,7 +266,7 @@ def trade_off(
     for arm, both in gained.items():
         across, up = both.values()
         words, like = _WORDS[settings[arm]["negatives"].removesuffix("_matched")]
-        loss, marker = _LOSSES.get(settings[arm]["loss"], (settings[arm]["loss"], "s"))
+        loss, marker = _LOSSES.get(settings[arm]["loss"], ("another objective", "s"))
         label = f"{words}, {loss}"
         axes.errorbar(
             across.value,
