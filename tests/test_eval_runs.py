@@ -368,7 +368,8 @@ def test_models_are_compared_on_sets_of_classes_and_their_pictures_are_looked_fo
 ) -> None:
     with Image.open(flowers / "test/rose/3.png") as picture:
         rows = [("seen.jpg", None, None, picture.convert("RGB"), Image.new("RGB", (40, 40)))]
-    more = ["--zero-shot", str(flowers), "--trained", str(planted(tmp_path / "batch", rows))]
+    more = ["--zero-shot", str(flowers), "--template", "the {} colour"]
+    more += ["--trained", str(planted(tmp_path / "batch", rows))]
     assert call(words(task, tmp_path, str(task / "other"), *more), monkeypatch) == 0
     said = capsys.readouterr().out
     assert "other − one: top1 " in said
@@ -377,6 +378,7 @@ def test_models_are_compared_on_sets_of_classes_and_their_pictures_are_looked_fo
     one, other = (
         json.loads((tmp_path / f"{model}.json").read_text())["values"] for model in ("one", "other")
     )
+    assert one["benchmarks"][name]["protocol"]["templates"] == ["the {} colour"]
     assert one["benchmarks"][name]["leaks"].startswith("1 of 12 test pictures are among 2 trained on")
     found = other["differences"][name][flowers.name]["top1"]
     bits = [outcomes.unpack(each["benchmarks"][name]["right"][subset]["top1"], 12) for each in (other, one)]
@@ -399,6 +401,7 @@ def test_models_are_compared_on_sets_of_classes_and_their_pictures_are_looked_fo
             ["--probe", "{flowers}", "--probe-as", "linear"],
             "unknown probe 'linear'; the choices are: plain",
         ),
+        (["--zero-shot", "{flowers}", "--template", "a photo"], "the template 'a photo' has no {} where"),
         (["--zero-shot", "cifar10"], "torchvision has no CIFAR10: `python -c"),
         (["--coco-objects"], "instances"),
     ],

@@ -3,6 +3,7 @@
 import importlib.util
 import json
 import sys
+from dataclasses import replace
 from pathlib import Path
 from types import ModuleType
 
@@ -12,8 +13,9 @@ from PIL import Image
 from small_clip import small_clip
 
 import slipform_core.torchvision_import  # noqa: F401, before torchvision
-from slipform_core.classification import SETS, folders, labelled_set, linear_probe, zero_shot
+from slipform_core.classification import SETS, folders, labelled_set, linear_probe, templates, zero_shot
 from slipform_core.classification.folders import imagenet_synsets
+from slipform_core.classification.torchvision_sets import KINDS
 from slipform_core.evaluation import Encoder
 from slipform_core.mistakes import Mistake
 
@@ -53,7 +55,7 @@ def test_a_sample_of_imagenet_has_each_class_once() -> None:
 def test_a_random_model_on_the_sample_is_at_chance(tmp_path: Path) -> None:
     found = labelled_set("imagenet", DATA, partial=True)
     encoder = Encoder(small_clip(tmp_path))
-    result = zero_shot(encoder, found, templates=["a photo of a {}."])
+    result = zero_shot(encoder, replace(found, templates=("a photo of a {}.",)))
     assert encoder.encoded == {"pictures": 1000, "texts": 998}, "two names are of two classes each"
     scores = {score.metric: score for score in result.scores}
     assert scores["top1"].value <= 0.006 and scores["top5"].value <= 0.02
@@ -158,7 +160,29 @@ def test_names_that_torchvision_lacks_are_given(tmp_path: Path) -> None:
         save(tmp_path, "torchvision/eurosat/2750", kind, "1.jpg", seed=number)
     found = labelled_set("eurosat", tmp_path)
     assert found.classes[:2] == ("annual crop land", "forest") and len(found.classes) == 10
-    assert found.train is None and found.source == "torchvision's EuroSAT, all of it"
+    assert found.train is None and found.source.startswith("torchvision's EuroSAT, all of it; templates of ")
+    assert found.templates[0] == "a centered satellite photo of {}." and len(found.templates) == 3
+
+
+def test_every_set_of_torchvision_has_clips_templates_which_name_the_class() -> None:
+    assert templates.BY_SET.keys() == KINDS.keys()
+    counted = {"cifar10": 18, "cifar100": 18, "dtd": 8, "eurosat": 3, "stl10": 2, "sun397": 2, "mnist": 1}
+    assert {name: len(set(templates.BY_SET[name])) for name in counted} == counted
+    every = [form for forms in templates.BY_SET.values() for form in forms]
+    assert all(form.count("{}") == 1 and form == " ".join(form.split()) and "_" not in form for form in every)
+
+
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [
+        ("apartment_building/outdoor", "apartment building outdoor"),
+        ("F/A-18", "F/A-18"),
+        ("F-16A/B", "F-16A/B"),
+        ("__x_", "x"),
+    ],
+)
+def test_a_class_is_named_in_words(name: str, said: str) -> None:
+    assert folders.readable(name) == said
 
 
 @pytest.mark.parametrize("name", ["cifar10", "dtd", "eurosat", "mnist", "pets", "flowers", "sun397"])
@@ -225,14 +249,14 @@ def test_vtab_is_clip_benchmark_s(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     asked = {"dataset_name": "vtab/pets", "root": str(tmp_path / "vtab/pets"), "download": False}
     asked["task"] = "zeroshot_classification"
     assert calls == [asked | {"split": "test"}]
-    assert found.classes == ("left", "right") and found.metric == "per_class" and found.name == "vtab-pets"
+    assert found.classes == ("left", "right") and found.metric == "top1" and found.name == "vtab-pets"
     assert found.templates == ("a thing on the {}.", "the {} side")
     encoder = Encoder(small_clip(tmp_path), batch=5)
     zero_shot(encoder, found)
     assert encoder.encoded == {"pictures": 12, "texts": 4}
     result = linear_probe(encoder, found)
-    assert calls == [asked | {"split": split} for split in ("test", "train800")]
-    assert result.protocol["train_pictures"] == 12 and encoder.encoded["pictures"] == 24
+    assert calls == [asked | {"split": split} for split in ("test", "train800", "val200")]
+    assert result.protocol["train_pictures"] == 24 and encoder.encoded["pictures"] == 36
 
 
 def test_vtab_has_19_tasks_and_sun397_is_torchvision_s(tmp_path: Path, monkeypatch) -> None:
@@ -240,8 +264,7 @@ def test_vtab_has_19_tasks_and_sun397_is_torchvision_s(tmp_path: Path, monkeypat
     found = [labelled_set(name, tmp_path, download=True) for name in SETS if name.startswith("vtab-")]
     assert len(found) == 19 and len(calls) == 19 and all(call["download"] for call in calls)
     assert [call["dataset_name"] for call in calls if "vtab/" not in call["dataset_name"]] == ["sun397"]
-    per_class = sorted(each.name for each in found if each.metric == "per_class")
-    assert per_class == ["vtab-caltech101", "vtab-flowers", "vtab-pets"]
+    assert {each.metric for each in found} == {"top1"}
     assert [each.name for each in found if each.train is None] == ["vtab-sun397"]
 
 

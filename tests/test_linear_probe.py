@@ -115,6 +115,14 @@ def test_clip_s_protocol_chooses_on_the_validation_and_fits_on_both() -> None:
     assert result.protocol["validation"] == "the set's own" and result.protocol["train_pictures"] == 140
 
 
+def test_with_a_fixed_strength_the_validation_part_is_training_too() -> None:
+    given, encoder = made(80, 150, val=60)
+    joined = replace(given, train=[*given.train, *given.val], val=None)
+    result, expected = (linear_probe(encoder, each, PLAIN) for each in (given, joined))
+    assert result.outcomes["top1"].tolist() == expected.outcomes["top1"].tolist()
+    assert result.protocol["train_pictures"] == 140 and result.protocol["validation"] == "none"
+
+
 def test_without_a_validation_part_a_fifth_of_the_training_is_held_out() -> None:
     given, encoder = made(100, 100)
     known, labels = columns(encoder, given.train, projected=False)
@@ -171,7 +179,8 @@ def test_shots_are_drawn_for_each_class_by_the_seed() -> None:
 
 def test_the_validation_is_not_added_to_counted_shots() -> None:
     given, encoder = made(200, 50, val=60)
-    assert linear_probe(encoder, given, replace(CLIP, shots=2)).protocol["train_pictures"] == 12
+    for probe in (CLIP, PLAIN):
+        assert linear_probe(encoder, given, replace(probe, shots=2)).protocol["train_pictures"] == 12
 
 
 def test_the_protocol_is_in_the_result() -> None:

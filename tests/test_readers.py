@@ -12,8 +12,10 @@ from reader_files import pictures, rules, shown, write
 from slipform_core.benchmarks import READERS
 from slipform_core.benchmarks.aro import SYMMETRIC
 from slipform_core.benchmarks.collect import Collector
-from slipform_core.benchmarks.items import Photo
+from slipform_core.benchmarks.items import Benchmark, Photo
 from slipform_core.benchmarks.valse import PIECES
+from slipform_core.benchmarks.vl_checklist import _groups as groups
+from slipform_core.evaluation.averages import named_averages
 from slipform_core.metrics import counts_for_macro, macro_of
 from slipform_core.mistakes import Mistake
 from slipform_core.sources import photographs
@@ -370,10 +372,63 @@ def test_vl_checklist_has_a_subset_by_path_of_first_texts(tmp_path) -> None:
     assert rules(read) == {"choice"} and not read.left_out
     assert "2 items say the opposite of another" in read.protocol
     assert read.groups == {
-        "Object": ("Object_Location_center_hake",),
-        "Attribute": ("Attribute_color_vg",),
-        "Relation": ("Relation_action_swig",),
+        "Attribute": ("Attribute_color",),
+        "Object": ("Object_Location_center",),
+        "Relation": ("Relation_action",),
+        "Attribute_color": ("Attribute_color_vg",),
+        "Relation_action": ("Relation_action_swig",),
+        "Object_Location_center": ("Object_Location_center_hake",),
     }
+
+
+def test_vl_checklist_weighs_files_data_sets_and_aspects_as_its_authors() -> None:
+    """Against the three loops of their radar.py, and the means of their thirteen aspects."""
+    aspects = {}
+    for name in (
+        "Size_large",
+        "Size_medium",
+        "Size_small",
+        "Location_center",
+        "Location_mid",
+        "Location_margin",
+    ):
+        swig = [f"Object_{name}_swig_{part}" for part in ("agent", "destination", "item", "tool")]
+        vg = [f"Object_{name}_vg_{part}" for part in ("obj", "subj")]
+        aspects[f"Object_{name}"] = {"vg": vg, "swig": swig, "hake": [f"Object_{name}_hake"]}
+    for name in ("color", "material", "action", "size", "state"):
+        aspects[f"Attribute_{name}"] = {of: [f"Attribute_{name}_{of}"] for of in ("vg", "vaw")}
+    aspects["Relation_action"] = {of: [f"Relation_action_{of}"] for of in ("vg", "swig", "hake")}
+    aspects["Relation_spatial"] = {"vg": ["Relation_spatial_vg"]}
+    files = [file for sets in aspects.values() for of in sets.values() for file in of]
+    assert len(files) == 56
+    given = Benchmark("own", [], (), {f"own/{file}": None for file in files}, groups=groups(sorted(files)))
+    rng = np.random.default_rng(0)
+    scores = {file: rng.random() for file in files}
+    expected = {
+        aspect: np.mean([np.mean([scores[file] for file in of]) for of in sets.values()])
+        for aspect, sets in aspects.items()
+    }
+    for kind in ("Object", "Attribute", "Relation"):
+        expected[kind] = np.mean([value for name, value in expected.items() if name.startswith(f"{kind}_")])
+    found = {
+        name.partition(" (")[0]: sum(weight * scores[key[4:]] for key, weight in average.weights.items())
+        for name, average in named_averages(given).items()
+    }
+    assert {name: found[name] for name in expected} == pytest.approx(expected)
+    assert {"Object (mean of 6)", "Attribute (mean of 5)", "Relation (mean of 2)"} <= named_averages(
+        given
+    ).keys()
+
+
+def test_where_authors_have_a_macro_there_is_no_other() -> None:
+    given = Benchmark(
+        "aro", [], (), dict.fromkeys(("aro/a", "aro/b", "aro/others")), groups={"authors_macro": ("a", "b")}
+    )
+    averages = named_averages(given)
+    assert averages.keys() == {"micro", "authors_macro (mean of 2)"}
+    assert averages["authors_macro (mean of 2)"].weights == {"aro/a": 0.5, "aro/b": 0.5}
+    partial = Benchmark("aro", [], (), dict.fromkeys(("aro/a", "aro/others")), groups=given.groups)
+    assert named_averages(partial).keys() == {"micro"}
 
 
 @pytest.mark.parametrize(

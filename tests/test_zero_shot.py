@@ -2,6 +2,7 @@
 
 import json
 import math
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -140,7 +141,7 @@ def test_nan_is_an_error(broken: str) -> None:
 
 def test_five_classes_have_no_top5_and_the_protocol_is_json() -> None:
     given = LabelledSet("few", NAMES[:4] + NAMES[:1], [(0, 1), (1, 2)], metric="per_class", source="made up")
-    result = zero_shot(Vectors(random_units(2, 8, seed=1)), given, templates=["one {}"])
+    result = zero_shot(Vectors(random_units(2, 8, seed=1)), replace(given, templates=("one {}",)))
     assert [score.metric for score in result.scores] == ["top1", "per_class", "ties"]
     written = json.loads(json.dumps(result.to_json()))
     assert written["protocol"] == {
@@ -163,7 +164,7 @@ def test_five_classes_have_no_top5_and_the_protocol_is_json() -> None:
 def test_what_cannot_be_scored_is_named() -> None:
     encoder = Vectors(random_units(3, 8, seed=1))
     with pytest.raises(Mistake, match="the template 'a photo' has no {} where the class goes"):
-        zero_shot(encoder, LabelledSet("made", NAMES, [(0, 0)]), templates=["a {}", "a photo"])
+        LabelledSet("made", NAMES, [(0, 0)], templates=("a {}", "a photo"))
     for labels in ([8], [-1], []):
         with pytest.raises(ValueError, match=r"made: \d labels are not all within 0..7"):
             zero_shot(encoder, LabelledSet("made", NAMES, list(enumerate(labels))))

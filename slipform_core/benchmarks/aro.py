@@ -10,13 +10,12 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
-from slipform_core.benchmarks.collect import Collector, entries, fields, first
+from slipform_core.benchmarks.collect import AUTHORS, Collector, entries, fields, first
 from slipform_core.benchmarks.items import Benchmark
 from slipform_core.benchmarks.pictures import VISUAL_GENOME, Pictures
 from slipform_core.mistakes import Mistake
 
 SYMMETRIC = Path(__file__).with_name("aro_symmetric.txt")
-AVERAGE = "authors_macro"
 OTHERS = "others"
 ENOUGH = 25  # items of a pair of attributes that counts
 FIELDS = ("image_path", "true_caption", "false_caption", "bbox_x", "bbox_y", "bbox_w", "bbox_h")
@@ -24,7 +23,7 @@ FETCH = "https://github.com/mertyg/vision-language-models-are-bows says where it
 PROTOCOL = (
     "ARO (arXiv 2210.01936): the picture is cropped to the box of its two things; right iff its cosine with "
     "the true caption is strictly greater than with the false one; the authors report the plain mean over "
-    f"the subsets but {OTHERS!r}, here {AVERAGE}; {OTHERS!r} holds "
+    f"the subsets but {OTHERS!r}, here {AUTHORS}; {OTHERS!r} holds "
 )
 
 
@@ -63,7 +62,7 @@ def _read(
     for (number, (_, image, true, false, *box)), name in zip(rows, named, strict=True):
         photo = pictures.photo(path, number, image, _corners(path, number, box))
         collect.add(name if name in counted else OTHERS, [photo], [true, false], rule="choice")
-    groups = {AVERAGE: tuple(sorted(counted))}
+    groups = {AUTHORS: tuple(sorted(counted))}
     return collect.benchmark(protocol=protocol, partial=partial, total=total, groups=groups)
 
 

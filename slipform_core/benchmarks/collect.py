@@ -16,6 +16,8 @@ MISSING, NO_TEXT, SAME = "missing picture", "no text", "contradicted by another 
 
 Row = tuple[list[int], list[int], int]  # pictures, captions, cluster
 
+AUTHORS = "authors_macro"  # the group that is the average which a benchmark's authors report
+
 
 class Collector:
     """Collects the items of a benchmark; those whose pictures or texts are missing are left out and counted.

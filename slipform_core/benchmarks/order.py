@@ -25,9 +25,10 @@ PROTOCOL = (
     "ARO's order (arXiv 2210.01936) on Karpathy's test split: right iff the picture's cosine with the "
     "caption is strictly greater than with each of four shuffles: of nouns and of adjectives, of all other "
     "words, within trigrams, of trigrams. All five texts are of spaCy's words, so that they differ in order "
-    f"alone, in lower case, without {REMOVED.pattern[1:-1]}, {LONGEST} words at most. Each caption has a "
-    "random generator of its own. A shuffle that equals the caption asks nothing, another stands in for it: "
-    "the authors keep it, and their argmax credits the tie"
+    f"alone, in lower case, without {REMOVED.pattern[1:-1]}, {LONGEST} words at most; the authors do not cut "
+    "the caption into words, and two of its shuffles by NLTK, so that the cutting tells them. Each caption "
+    "has a random generator of its own. A shuffle that equals the caption asks nothing, another stands in "
+    "for it: the authors keep it, and their argmax credits the tie"
 )
 
 

@@ -1,5 +1,8 @@
 """VL-CheckList: objects, attributes and relations, each with the texts of a picture and false ones."""
 
+from collections import defaultdict
+from collections.abc import Iterable
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -11,11 +14,12 @@ from slipform_core.benchmarks.pictures import SWIG, VISUAL_GENOME, Pictures
 from slipform_core.mistakes import Mistake
 
 FETCH = "it is at https://github.com/om-ai-lab/VL-CheckList"
-KINDS = ("Object", "Attribute", "Relation")
+ASPECTS = {"Object": 3, "Attribute": 2, "Relation": 2}  # parts of the path that name an aspect of a kind
 PROTOCOL = (
     'VL-CheckList (arXiv 2207.00221), its "itc": right iff the picture\'s cosine with the first true text is '
-    "strictly greater than with the first false one; all items, where the authors' sample configuration "
-    "takes the first 1,000 of a corpus; Object, Attribute and Relation are plain means over their corpora"
+    "strictly greater than with the first false one; all items, where the configurations of the authors and "
+    "of others who report it take the first 1,000 of a corpus. As theirs, the mean of a kind is that of its "
+    "aspects, of an aspect that of its data sets, of a data set that of its files"
 )
 
 
@@ -35,8 +39,20 @@ def vl_checklist(data: Path, *, partial: bool = False) -> Benchmark:
             if flat and isinstance(name, str):
                 name = name.rpartition("/")[2]
             collect.add(subset, [pictures.photo(path, number, name)], texts, rule="choice")
-    groups = {kind: tuple(name for name in subsets if name.startswith(f"{kind}_")) for kind in KINDS}
-    return collect.benchmark(protocol=PROTOCOL, partial=partial, groups=groups)
+    return collect.benchmark(protocol=PROTOCOL, partial=partial, groups=_groups(subsets))
+
+
+def _groups(subsets: Iterable[str]) -> dict[str, tuple[str, ...]]:
+    """What a kind, an aspect and a data set is the mean of, kinds first."""
+    groups: defaultdict[str, dict[str, None]] = defaultdict(dict)
+    for subset in subsets:
+        parts = subset.split("_")
+        if aspect := ASPECTS.get(parts[0]):
+            # Of one file, data set and subset are one.
+            path = ["_".join(parts[:length]) for length in (1, aspect, aspect + 1, len(parts))]
+            for group, member in pairwise(dict.fromkeys(path)):
+                groups[group][member] = None
+    return {group: tuple(groups[group]) for group in sorted(groups, key=lambda group: group.count("_"))}
 
 
 def _said(config: Path, folder: Path) -> tuple[Path, Path]:

@@ -81,8 +81,8 @@ def imagenet_prompts() -> tuple[tuple[str, ...], tuple[str, ...]]:
 
 
 def readable(name: str) -> str:
-    """A class's name as a prompt has it."""
-    return " ".join(re.sub(r"[_/]", " ", name).split())
+    """A class's name as a prompt has it: "apartment_building/outdoor" of words, "F/A-18" as it is."""
+    return " ".join(re.sub(r"_|(?<=[a-z])/(?=[a-z])", " ", name).split())
 
 
 def _by_synset(

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from slipform_core.evaluation.encoding import Encoder, Shown
+from slipform_core.mistakes import Mistake
 
 PLAIN = ("a photo of a {}.",)
 TOP1, PER_CLASS = "top1", "per_class"
@@ -22,8 +23,8 @@ class LabelledSet:
 
     test, train, val: pictures and their classes as indices; `val` where the makers set pictures of the
     training aside to choose by. classes: names as prompts have them. templates: what becomes a prompt with a
-    class in the place of {}. metric: the score that the protocol of the set reports. source: of the pictures
-    and names, in words.
+    class in the place of {}; Mistake for one without. metric: the score that the protocol of the set reports.
+    source: of the pictures, names and templates, in words.
     """
 
     name: str
@@ -34,6 +35,10 @@ class LabelledSet:
     templates: tuple[str, ...] = PLAIN
     metric: str = TOP1
     source: str = ""
+
+    def __post_init__(self) -> None:
+        if plain := [template for template in self.templates if "{}" not in template]:
+            raise Mistake(f"the template {plain[0]!r} has no {{}} where the class goes")
 
 
 @dataclass(frozen=True)

@@ -19,22 +19,24 @@ Part = tuple[np.ndarray, np.ndarray]  # features (N, D) and classes (N,)
 def linear_probe(encoder: Encoder, given: LabelledSet, probe: Probe = PROBES["plain"]) -> Classified:
     """`scored` by a logistic regression of the training pictures' features.
 
-    Where C is swept it is chosen on the set's validation part, or on a fifth of the training held out, and
-    the last fit is on both together; only the training's where `shots` counts them. A class that training
-    lacks is never chosen. Raises Mistake for a set without training pictures, and for too few of a class.
+    Where C is swept it is chosen on the set's validation part, or on a fifth of the training held out. The
+    last fit is on both together; only the training's where `shots` counts them. A class that training lacks
+    is never chosen. Raises Mistake for a set without training pictures, and for too few of a class.
     """
     if given.train is None:
         raise Mistake(f"{given.name} has no training pictures to probe with")
     part = partial(_part, encoder, probe)
     train = part(given.train if probe.shots is None else few(given, probe))
     protocol = probe.protocol() | {"C": probe.C, "validation": "none"}
+    own = None
+    if given.val is not None and (probe.C is None or probe.shots is None):
+        own = part(given.val)
     if probe.C is None:
-        own = given.val is not None
-        known, held = (train, part(given.val)) if own else _held_out(given, train, probe.seed)
+        known, held = (train, own) if own else _held_out(given, train, probe.seed)
         C, found = swept(lambda C: _accuracy(given, probe, C, known, held))
-        if own and probe.shots is None:
-            train = tuple(np.concatenate(both) for both in zip(train, held, strict=True))
         protocol |= found | {"C": C, "validation": "the set's own" if own else f"1/{HELD} of the training"}
+    if own and probe.shots is None:
+        train = tuple(np.concatenate(both) for both in zip(train, own, strict=True))
     model, converged = fit(pipeline(probe, logistic(probe, protocol["C"])), *train)
     protocol |= {"train_pictures": len(train[1]), "converged": converged}
     features, labels = encoded(encoder, given.test, projected=probe.projected)

@@ -6,6 +6,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from slipform_core.classification import templates
 from slipform_core.classification.folders import readable
 from slipform_core.classification.labels import PER_CLASS, TOP1, LabelledSet, Lazy
 from slipform_core.mistakes import Mistake
@@ -30,8 +31,10 @@ def _split(name: str, *parts: str, **more: Any) -> _Kind:
 
 
 DIGITS = tuple("0123456789")
-LAND = ("annual crop land", "forest", "herbaceous vegetation", "highway", "industrial buildings", "pasture")
-LAND += ("permanent crop land", "residential buildings", "river", "sea or lake")
+# CLIP's names of EuroSAT's classes.
+LAND = ("annual crop land", "forest", "brushland or shrubland", "highway or road")
+LAND += ("industrial buildings or commercial buildings", "pasture land", "permanent crop land")
+LAND += ("residential buildings or homes or apartments", "river", "lake or sea")
 BY_FLAG = {"train": False}, {"train": True}
 # The mean over classes is what CLIP's authors report of aircraft, flowers and pets. Those without a split of
 # their own are for zero-shot only.
@@ -63,8 +66,11 @@ def torchvision_set(data: Path, name: str, *, download: bool = False) -> Labelle
     )
     found = test.data  # made at once, so that one that is not here is said at once
     classes = kind.classes or tuple(map(readable, found.classes))
-    source = f"torchvision's {kind.name}, {kind.test.get('split', 'test') if kind.test else 'all of it'}"
-    return LabelledSet(name, classes, test, train, val, metric=kind.metric, source=source)
+    part = kind.test.get("split", "test") if kind.test else "all of it"
+    source = f"torchvision's {kind.name}, {part}; {templates.SOURCE}"
+    return LabelledSet(
+        name, classes, test, train, val, templates=templates.BY_SET[name], metric=kind.metric, source=source
+    )
 
 
 def _make(name: str, root: Path, arguments: Mapping[str, Any], download: bool) -> Any:

@@ -8,19 +8,16 @@ import numpy as np
 from slipform_core.classification.labels import LabelledSet, encoded
 from slipform_core.classification.scoring import Classified, scored
 from slipform_core.evaluation import Encoder
-from slipform_core.mistakes import Mistake
 
 ENSEMBLE = "a class is the normalised mean of its prompts' unit vectors, the nearest class is chosen"
 
 
-def zero_shot(encoder: Encoder, given: LabelledSet, *, templates: Sequence[str] = ()) -> Classified:
-    """`scored` by the cosine of each picture with each class; templates: in place of the set's own.
+def zero_shot(encoder: Encoder, given: LabelledSet) -> Classified:
+    """`scored` by the cosine of each picture with each class.
 
-    Raises Mistake for a template without {}.
     Source: arXiv 2103.00020, 3.1.4, as in open_clip's build_zero_shot_classifier.
     """
-    templates = tuple(templates) or given.templates
-    directions = class_directions(encoder, given.classes, templates)
+    directions = class_directions(encoder, given.classes, given.templates)
     features, labels = encoded(encoder, given.test)
 
     def cosines(rows: np.ndarray) -> np.ndarray:
@@ -31,7 +28,7 @@ def zero_shot(encoder: Encoder, given: LabelledSet, *, templates: Sequence[str] 
     alike = Counter(given.classes)
     protocol = {
         "classifier": ENSEMBLE,
-        "templates": list(templates),
+        "templates": list(given.templates),
         "classes_named_alike": sum(count for count in alike.values() if count > 1),
     }
     return scored("zero-shot", given, cosines, features, labels, protocol)
@@ -39,8 +36,6 @@ def zero_shot(encoder: Encoder, given: LabelledSet, *, templates: Sequence[str] 
 
 def class_directions(encoder: Encoder, classes: Sequence[str], templates: Sequence[str]) -> np.ndarray:
     """Unit vectors (K, D) float64; every text is encoded once."""
-    if plain := [template for template in templates if "{}" not in template]:
-        raise Mistake(f"the template {plain[0]!r} has no {{}} where the class goes")
     prompts = [template.replace("{}", name) for name in classes for template in templates]
     texts = encoder.texts(prompts).astype(np.float64).reshape(len(classes), len(templates), -1)
     means = texts.mean(axis=1)

@@ -2,7 +2,7 @@
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from functools import partial as bound
 from pathlib import Path
 
@@ -32,6 +32,7 @@ class Request:
     benchmarks: Sequence[str] = ()
     items: Sequence[Path] = ()
     zero_shot: Sequence[str] = ()
+    templates: Sequence[str] = ()
     probe: Sequence[str] = ()
     probe_as: str = "plain"
     coco_objects: bool = False
@@ -100,5 +101,6 @@ def _tasks(request: Request) -> dict[str, Task]:
         objects = coco_objects(request.data, partial=request.partial)
         tasks["probe of COCO's objects"] = Task(bound(multi_label_probe, given=objects), objects)
     for given in map(sets.get, dict.fromkeys(request.zero_shot)):
+        given = replace(given, templates=tuple(request.templates) or given.templates)
         tasks[f"zero-shot {given.name}"] = Task(bound(zero_shot, given=given), given)
     return tasks

@@ -6,6 +6,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.random import Generator
 
+from slipform_core.benchmarks.collect import AUTHORS
 from slipform_core.benchmarks.items import Benchmark
 from slipform_core.evaluation.scores import RETRIEVAL, Evaluation, clusters_of
 from slipform_core.statistics import Estimate, clustered_bootstrap
@@ -16,25 +17,41 @@ Outcomes = Mapping[str, np.ndarray]  # by metric
 
 
 class Average(NamedTuple):
-    """The means of some subsets, by subset, or of all their items together where `micro`."""
+    """How much the mean of each subset weighs, by its key; of all their items together where `micro`."""
 
-    subsets: tuple[str, ...]
+    weights: dict[str, float]
     micro: bool = False
 
 
 def named_averages(benchmark: Benchmark) -> dict[str, Average]:
     """By name: "micro", every item counts alike; "macro-7", the plain mean of seven subsets; the groups.
 
-    A group counts where all of its subsets are there.
+    A group is the plain mean of subsets, or of other groups, and counts where all of its subsets are there.
+    Where a benchmark's authors have a macro average of their own, that is the only one.
     """
-    subsets = tuple(key.partition("/")[2] for key in benchmark.subsets)
-    averages = {"micro": Average(subsets, micro=True), f"macro-{len(subsets)}": Average(subsets)}
-    groups = {
-        f"{name} (mean of {len(of)})": Average(tuple(of))
-        for name, of in benchmark.groups.items()
-        if of and set(of) <= set(subsets)
-    }
-    return averages | groups if len(subsets) > 1 else {}
+    subsets = [key.partition("/")[2] for key in benchmark.subsets]
+    if len(subsets) < 2:
+        return {}
+    found = {"micro": Average(_weights(benchmark, subsets), micro=True)}
+    if AUTHORS not in benchmark.groups:
+        found[f"macro-{len(subsets)}"] = Average(_weights(benchmark, subsets))
+    for name, of in benchmark.groups.items():
+        weights = _weights(benchmark, of)
+        if weights and weights.keys() <= benchmark.subsets.keys():
+            found[f"{name} (mean of {len(of)})"] = Average(weights)
+    return found
+
+
+def _weights(benchmark: Benchmark, of: Sequence[str]) -> dict[str, float]:
+    """How much each subset's mean weighs in the mean of subsets and groups."""
+    weights: dict[str, float] = {}
+    for name in of:
+        key = f"{benchmark.name}/{name}"
+        inner = {key: 1.0}
+        if key not in benchmark.subsets and name in benchmark.groups:
+            inner = _weights(benchmark, benchmark.groups[name])
+        weights |= {key: weights.get(key, 0) + weight / len(of) for key, weight in inner.items()}
+    return weights
 
 
 def averages(
@@ -43,10 +60,9 @@ def averages(
     """name -> metric -> value with a 95 % interval; pictures are drawn, with all of their items."""
     found: dict[str, dict[str, Estimate]] = {}
     for name, average in named_averages(benchmark).items():
-        keys = [f"{benchmark.name}/{subset}" for subset in average.subsets]
-        for metric in evaluation.outcomes[keys[0]]:
-            columns = _columns(benchmark, evaluation, metric, keys)
-            found.setdefault(name, {})[metric] = _estimate(average.micro, columns, rng, draws)
+        for metric in evaluation.outcomes[next(iter(average.weights))]:
+            columns = _columns(benchmark, evaluation, metric, average)
+            found.setdefault(name, {})[metric] = _estimate(average, columns, rng, draws)
     return found
 
 
@@ -59,19 +75,18 @@ def differences(
     one has right and the other wrong; `mcnemar`: the exact two-sided p value of these, which takes items for
     independent.
     """
-    rows = {key.partition("/")[2]: ([key], False) for key in benchmark.subsets}
-    for name, average in named_averages(benchmark).items():
-        rows[name] = [f"{benchmark.name}/{subset}" for subset in average.subsets], average.micro
+    rows = {key.partition("/")[2]: Average({key: 1.0}) for key in benchmark.subsets}
+    rows |= named_averages(benchmark)
     if benchmark.retrieval:
-        rows[RETRIEVAL] = [f"{RETRIEVAL}/{benchmark.name}"], False
+        rows[RETRIEVAL] = Average({f"{RETRIEVAL}/{benchmark.name}": 1.0})
     return {
         name: {
             metric: _difference(
-                *(_columns(benchmark, each, metric, keys) for each in (left, right)), micro, rng, draws
+                *(_columns(benchmark, each, metric, average) for each in (left, right)), average, rng, draws
             )
-            for metric in left.outcomes[keys[0]]
+            for metric in left.outcomes[next(iter(average.weights))]
         }
-        for name, (keys, micro) in rows.items()
+        for name, average in rows.items()
     }
 
 
@@ -82,11 +97,13 @@ def differences_of_pictures(
     found = {}
     for metric, ours in left.items():
         both = ({metric: (each, np.arange(len(each)))} for each in (ours, right[metric]))
-        found[metric] = _difference(*both, True, rng, draws)
+        found[metric] = _difference(*both, Average({metric: 1.0}), rng, draws)
     return found
 
 
-def _difference(one: Columns, other: Columns, micro: bool, rng: Generator, draws: int) -> dict[str, float]:
+def _difference(
+    one: Columns, other: Columns, average: Average, rng: Generator, draws: int
+) -> dict[str, float]:
     from scipy.stats import binomtest
 
     paired = {key: (right.astype(float) - other[key][0], clusters) for key, (right, clusters) in one.items()}
@@ -94,20 +111,25 @@ def _difference(one: Columns, other: Columns, micro: bool, rng: Generator, draws
     wins, losses = int((changed > 0).sum()), int((changed < 0).sum())
     p = binomtest(wins, wins + losses).pvalue if wins + losses else 1.0
     counted = {"only_left": wins, "only_right": losses, "mcnemar": float(p)}
-    return _estimate(micro, paired, rng, draws)._asdict() | counted
+    return _estimate(average, paired, rng, draws)._asdict() | counted
 
 
-def _columns(benchmark: Benchmark, evaluation: Evaluation, metric: str, keys: Sequence[str]) -> Columns:
-    return {key: (evaluation.outcomes[key][metric], clusters_of(benchmark, key, metric)) for key in keys}
+def _columns(benchmark: Benchmark, evaluation: Evaluation, metric: str, average: Average) -> Columns:
+    return {
+        key: (evaluation.outcomes[key][metric], clusters_of(benchmark, key, metric))
+        for key in average.weights
+    }
 
 
-def _estimate(micro: bool, columns: Columns, rng: Generator, draws: int) -> Estimate:
-    if micro:
+def _estimate(average: Average, columns: Columns, rng: Generator, draws: int) -> Estimate:
+    weights = average.weights
+    if average.micro:
         values, clusters = (np.concatenate(parts) for parts in zip(*columns.values(), strict=True))
-        columns = {"all": (values, clusters)}
+        columns, weights = {"all": (values, clusters)}, {"all": 1.0}
+
+    def mean(means: Mapping[str, float]) -> float:
+        return sum(weight * means[key] for key, weight in weights.items())
+
     if len(np.unique(np.concatenate([clusters for _, clusters in columns.values()]))) < 2:
-        value = float(np.mean([values.mean() for values, _ in columns.values()]))
-        return Estimate(value, np.nan, np.nan)
-    return clustered_bootstrap(
-        columns, lambda means: float(np.mean(list(means.values()))), rng=rng, draws=draws
-    )
+        return Estimate(mean({key: values.mean() for key, (values, _) in columns.items()}), np.nan, np.nan)
+    return clustered_bootstrap(columns, mean, rng=rng, draws=draws)
