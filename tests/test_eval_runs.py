@@ -361,6 +361,9 @@ def test_sets_of_classes_are_scored_zero_shot_and_by_probes(
     assert 0 <= next(iter(zero["scores"].values()))["top1"]["value"] <= 1
     assert values["model"]["encoded now"] == {"pictures": 24 + 12, "texts": 2}
     assert values["macro"] is None
+    assert call(words(task, tmp_path, "--probe", str(flowers), "--shots", "3"), monkeypatch) == 0
+    few = json.loads((tmp_path / "one.json").read_text())["values"]["benchmarks"]
+    assert few[f"linear probe of {flowers.name}"]["protocol"]["train_pictures"] == 2 * 3
 
 
 def test_models_are_compared_on_sets_of_classes_and_their_pictures_are_looked_for_in_the_training(

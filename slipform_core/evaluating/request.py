@@ -35,6 +35,7 @@ class Request:
     templates: Sequence[str] = ()
     probe: Sequence[str] = ()
     probe_as: str = "plain"
+    shots: int | None = None
     coco_objects: bool = False
     data: Path = Path("data")
     images: Path | None = None
@@ -87,7 +88,7 @@ def _distinct(names: Iterable[str]) -> None:
 def _tasks(request: Request) -> dict[str, Task]:
     if request.probe_as not in PROBES:
         raise Mistake(f"unknown probe {request.probe_as!r}; the choices are: {', '.join(PROBES)}")
-    probe = PROBES[request.probe_as]
+    probe = replace(PROBES[request.probe_as], shots=request.shots)
 
     def labelled(name: str) -> LabelledSet:
         return labelled_set(name, request.data, partial=request.partial)
