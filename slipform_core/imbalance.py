@@ -22,7 +22,7 @@ from slipform_core.loss import (
     contrastive_logits,
     make_objective,
 )
-from slipform_core.models import Clip
+from slipform_core.models.clip import Clip
 from slipform_core.shards import read_samples
 
 WITH_MARGIN = ("neg_clip", "triplet_clip", "dcl")

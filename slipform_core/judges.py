@@ -11,7 +11,7 @@ import torch
 from more_itertools import chunked
 from numpy.typing import ArrayLike
 
-from slipform_core.models import Clip
+from slipform_core.models.clip import Clip
 from slipform_core.shards import Sample
 
 DIGITS = 5  # significant, not after the point: the smallest gap keeps its sign

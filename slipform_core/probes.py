@@ -12,7 +12,7 @@ import torch
 from numpy.typing import NDArray
 
 from slipform_core.metrics import clustered_stderr, proportion_stderr
-from slipform_core.models import Clip
+from slipform_core.models.clip import Clip
 from slipform_core.records import Score
 
 FOLDS = 5

@@ -12,7 +12,7 @@ from slipform_core.config import Experiment
 from slipform_core.emoji_world import CAPTIONS, draw, paraphrase
 from slipform_core.metrics import SUBSETS
 from slipform_core.records import Caption
-from slipform_core.sources import WorldSource
+from slipform_core.sources.world import WorldSource
 
 
 def world_benchmark(experiment: Experiment) -> Benchmark:

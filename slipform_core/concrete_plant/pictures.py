@@ -29,8 +29,8 @@ from slipform_core.concrete_plant.parts import (
     write_dropped,
 )
 from slipform_core.editors import Edit, Editor
+from slipform_core.mistakes import BadPicture
 from slipform_core.records import Caption, HardNegative
-from slipform_core.sources import BadPicture
 from slipform_core.sources.photographs import square
 
 Row = tuple[Caption, HardNegative]

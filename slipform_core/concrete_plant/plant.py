@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 
-from slipform_core import shards, sources
+from slipform_core import shards
 from slipform_core.concrete_plant.parts import WHOLE, Share, head, part_paths
 from slipform_core.concrete_plant.pictures import PictureStage
 from slipform_core.concrete_plant.texts import TextStage
@@ -15,6 +15,7 @@ from slipform_core.concreteness import Norms
 from slipform_core.editors import Editor
 from slipform_core.records import Caption
 from slipform_core.rewriters import Rewriter
+from slipform_core.sources import world
 
 
 @dataclass(frozen=True)
@@ -52,7 +53,7 @@ class ConcretePlant:
         choose: str,
         rewriter: Rewriter,
         editor: Editor,
-        picture: Callable[[Caption], np.ndarray] = sources.picture,
+        picture: Callable[[Caption], np.ndarray] = world.picture,
         top_k: int = 3,
         attempts: int = 8,
         seed: int = 0,

@@ -23,7 +23,7 @@ from slipform_core.concrete_plant.parts import (
 from slipform_core.concreteness import CHOICES, Norms, choose_swap, choose_target, extract_keywords_batch
 from slipform_core.records import Caption, HardNegative, Keyword, Provenance
 from slipform_core.rewriters import Rewriter, record_rng
-from slipform_core.sources import whole_pictures
+from slipform_core.sources.grouping import whole_pictures
 
 SWAP = "swap"
 NOTHING = "no word to choose"

@@ -8,7 +8,7 @@ import torch
 from slipform_core.benchmarks.items import Benchmark
 from slipform_core.evaluation.scores import Evaluation, score
 from slipform_core.metrics import strict_rank
-from slipform_core.models import Clip
+from slipform_core.models.clip import Clip
 
 
 def embed(

@@ -16,7 +16,8 @@ from slipform_core import progress
 from slipform_core.benchmarks.items import Photo
 from slipform_core.evaluation.store import Store, key_of
 from slipform_core.mistakes import BadPicture
-from slipform_core.models import Clip, fingerprint
+from slipform_core.models import fingerprint
+from slipform_core.models.clip import Clip
 from slipform_core.sources import photographs
 
 THREADS = 4  # that read photographs beside the model

@@ -15,7 +15,7 @@ from slipform_core.stages import code, stage
 
 def pretrain(experiment: Experiment, stages: Path) -> Path:
     """The base: plain pairs of the pretraining scenes, InfoNCE; `weights.safetensors` and `words.json`."""
-    code_hash = code("slipform_core.trainer", "slipform_core.sources")
+    code_hash = code("slipform_core.trainer", "slipform_core.sources.world")
     depends = (experiment.seed, experiment.world, experiment.model, experiment.pretrain, code_hash)
     return stage(stages, BASE, *depends, make=partial(_pretrain, experiment))
 
@@ -23,8 +23,9 @@ def pretrain(experiment: Experiment, stages: Path) -> Path:
 def _pretrain(experiment: Experiment, folder: Path) -> None:
     from slipform_core import loss, trainer
     from slipform_core.data import caption_pool
-    from slipform_core.models import MODELS, WordTokenizer
-    from slipform_core.sources import WorldSource
+    from slipform_core.models.registry import MODELS
+    from slipform_core.models.tokenizer import WordTokenizer
+    from slipform_core.sources.world import WorldSource
 
     source = WorldSource(experiment)
     captions = list(source.captions("pretrain"))
@@ -38,7 +39,8 @@ def _pretrain(experiment: Experiment, folder: Path) -> None:
 
 def load(experiment: Experiment, stages: Path, arm: str):
     """The trained model of an arm, or of the base."""
-    from slipform_core.models import MODELS, load_weights
+    from slipform_core.models.registry import MODELS
+    from slipform_core.models.weights import load_weights
 
     vocabulary = json.loads((pretrain(experiment, stages) / "words.json").read_text())
     clip = MODELS[experiment.model](vocabulary, seed=experiment.pretrain.seed, side=experiment.world.side)
@@ -66,7 +68,7 @@ def needed_by(experiment: Experiment, stages: Path, arm: str) -> list[str]:
 def _fine_tune(experiment: Experiment, stages: Path, arm: str, folder: Path) -> None:
     from slipform_core import trainer
     from slipform_core.data import caption_pool, negative_pool
-    from slipform_core.sources import WorldSource
+    from slipform_core.sources.world import WorldSource
 
     settings, training = experiment.arms[arm], experiment.training(arm)
     clip = load(experiment, stages, BASE)

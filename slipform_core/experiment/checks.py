@@ -20,7 +20,7 @@ def check(experiment: Experiment) -> None:
 def _check_names(experiment: Experiment) -> None:
     from slipform_core.editors import EDITORS
     from slipform_core.loss import LOSSES
-    from slipform_core.models import MODELS
+    from slipform_core.models.registry import MODELS
     from slipform_core.rewriters import REWRITERS
 
     arms = experiment.arms

@@ -23,13 +23,13 @@ if TYPE_CHECKING:
 def score(experiment: Experiment, stages: Path, arm: str) -> Path:
     """The scores of an arm, or of the base, and which items it has right; `scores.json`, `outcomes.json`."""
     weights = trained(experiment, stages, arm).name
-    code_hash = code("slipform_core.evaluation", "slipform_core.probes", "slipform_core.outcomes")
+    code_hash = code("slipform_core.evaluation.arrays", "slipform_core.probes", "slipform_core.outcomes")
     depends = (weights, experiment.evaluation, experiment.world, experiment.seed, code_hash)
     return stage(stages, f"scores-{arm}", *depends, make=partial(_score, experiment, stages, arm))
 
 
 def _score(experiment: Experiment, stages: Path, arm: str, folder: Path) -> None:
-    from slipform_core.evaluation import evaluate
+    from slipform_core.evaluation.arrays import evaluate
     from slipform_core.probes import features, linear_probes
 
     given, clip = _given(experiment.model_dump_json()), load(experiment, stages, arm)
@@ -68,7 +68,7 @@ class _Given:
 def _given(text: str) -> _Given:
     """Drawn once a process, for all arms that it scores; from the experiment's JSON, which can be hashed."""
     from slipform_core.benchmarks.world import world_benchmark
-    from slipform_core.sources import WorldSource
+    from slipform_core.sources.world import WorldSource
 
     experiment = Experiment.model_validate_json(text)
     source, scenes = WorldSource(experiment), experiment.world.test_scenes

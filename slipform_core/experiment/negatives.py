@@ -19,14 +19,14 @@ SURVEY = "survey"
 
 def words(experiment: Experiment, stages: Path) -> Path:
     """Keywords of the training captions and what the norms say of them; `words.json`."""
-    code_hash = code("slipform_core.concreteness", "slipform_core.sources", "slipform_core.summaries")
+    code_hash = code("slipform_core.concreteness", "slipform_core.sources.world", "slipform_core.summaries")
     depends = (experiment.seed, experiment.world, code_hash)
     return stage(stages, "words", *depends, make=partial(_words, experiment))
 
 
 def _words(experiment: Experiment, folder: Path) -> None:
     from slipform_core.concreteness import Norms, extract_keywords_batch
-    from slipform_core.sources import WorldSource
+    from slipform_core.sources.world import WorldSource
 
     captions = [caption.text for caption in WorldSource(experiment).captions("train", each=1)]
     norms = Norms.load("brysbaert")
@@ -39,7 +39,7 @@ def plant(experiment: Experiment, stages: Path, choice: str) -> Path:
 
     "survey" is a small one for the analysis of words: any word, several captions of each of its scenes.
     """
-    code_hash = code("slipform_core.concrete_plant", "slipform_core.sources")
+    code_hash = code("slipform_core.concrete_plant", "slipform_core.sources.world")
     extra = (experiment.survey,) if choice == SURVEY else ()
     depends = (choice, experiment.seed, experiment.world, experiment.plant, *extra, code_hash)
     return stage(stages, f"negatives-{choice}", *depends, make=partial(_plant, experiment, choice))
@@ -50,7 +50,7 @@ def _plant(experiment: Experiment, choice: str, folder: Path) -> None:
     from slipform_core.concreteness import Norms
     from slipform_core.editors import EDITORS
     from slipform_core.rewriters import REWRITERS
-    from slipform_core.sources import WorldSource
+    from slipform_core.sources.world import WorldSource
 
     source, settings = WorldSource(experiment), experiment.plant
     rewriter = SWAP if choice == SWAP else settings.rewriter

@@ -19,8 +19,8 @@ def zero_shot(experiment: Experiment, training: Training) -> Callable | None:
     if training.evaluate_every is None:
         return None
     from slipform_core.emoji_world import mend_articles
-    from slipform_core.evaluation import zero_shot_accuracy
-    from slipform_core.sources import WorldSource
+    from slipform_core.evaluation.arrays import zero_shot_accuracy
+    from slipform_core.sources.world import WorldSource
 
     source = WorldSource(experiment)
     captions = list(islice(source.captions("train", each=1), SCENES))

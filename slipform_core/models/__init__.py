@@ -1,15 +1,11 @@
 """Two-tower models behind one small face: `Clip(model, preprocess, tokenize)`, and the registry `MODELS`."""
 
-from collections.abc import Callable
-
 from slipform_core.models.checkpoints import check_checkpoint, fingerprint, open_checkpoint
 from slipform_core.models.clip import Clip
 from slipform_core.models.open_clip import from_open_clip, save_open_clip
-from slipform_core.models.tiny import slipform_tiny
+from slipform_core.models.registry import MODELS
 from slipform_core.models.tokenizer import WordTokenizer
 from slipform_core.models.weights import activation, load_weights, save_weights
-
-MODELS: dict[str, Callable[..., Clip]] = {"slipform-tiny": slipform_tiny, "open_clip": from_open_clip}
 
 __all__ = [
     "MODELS",

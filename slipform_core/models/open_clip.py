@@ -2,10 +2,11 @@
 
 import json
 import logging
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 from PIL.Image import Image
 from torch import Tensor, nn
@@ -17,11 +18,14 @@ from slipform_core.models.weights import activation, save_weights
 WEIGHTS, CONFIG = "open_clip_model.safetensors", "open_clip_config.json"
 
 
-def from_open_clip(name: str, pretrained: str | None = None, device: str = "cpu") -> Clip:
+def from_open_clip(
+    name: str, pretrained: str | None = None, device: str = "cpu", pixels: Mapping[str, Any] | None = None
+) -> Clip:
     """A model of open_clip by its name and weights, or "local-dir:FOLDER", which says both.
 
-    OpenAI's weights need the name of their activation, "ViT-B-32-quickgelu". Raises ValueError for an unknown
-    name, and where weights and name differ in the activation.
+    OpenAI's weights need the name of their activation, "ViT-B-32-quickgelu". pixels: parts of open_clip's
+    configuration of the preprocessing, in place of the weights' own. Raises ValueError for an unknown name,
+    and where weights and name differ in the activation.
     """
     import slipform_core.torchvision_import  # noqa: F401, I001, before open_clip
     import open_clip
@@ -29,7 +33,7 @@ def from_open_clip(name: str, pretrained: str | None = None, device: str = "cpu"
     check_activation(name, pretrained)
     try:
         with quietly():
-            model = open_clip.create_model(name, pretrained, device=device)
+            model = open_clip.create_model(name, pretrained, device=device, force_preprocess_cfg=pixels)
             tokenize = open_clip.get_tokenizer(name)
     except RuntimeError as error:
         raise ValueError(f"cannot make {name!r} with {pretrained!r}: {error}") from None

@@ -96,7 +96,7 @@ def exists(place: str) -> bool:
     """Whether the file at a place, or the one that it is in, is there."""
     inside = INSIDE.fullmatch(place)
     try:
-        return Path(inside["file"] if inside else place).exists()
+        return Path(inside["file"] if inside else place).is_file()
     except OSError:  # a name that is too long, a folder that may not be entered
         return False
 

@@ -19,7 +19,8 @@ from slipform_core.config import Training
 from slipform_core.data import Batch, Pool
 from slipform_core.gradients import share_and_budget
 from slipform_core.loss import Margin, Objective, Pairs, contrastive_logits, gather_pairs, needs_teacher
-from slipform_core.models import Clip, save_weights
+from slipform_core.models.clip import Clip
+from slipform_core.models.weights import save_weights
 from slipform_core.trainer import checkpoint
 from slipform_core.trainer.log import Log
 from slipform_core.trainer.optimizer import MAX_LOG_SCALE, learning_rate, make_optimizer

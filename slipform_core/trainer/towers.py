@@ -14,7 +14,7 @@ from torch.nn.parallel import DistributedDataParallel
 
 from slipform_core.data import Batch
 from slipform_core.loss import Pairs
-from slipform_core.models import Clip
+from slipform_core.models.clip import Clip
 
 FEATURES = ("image", "text", "negative_image", "negative_text")
 
