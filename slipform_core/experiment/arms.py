@@ -15,7 +15,7 @@ from slipform_core.stages import code, stage
 
 def pretrain(experiment: Experiment, stages: Path) -> Path:
     """The base: plain pairs of the pretraining scenes, InfoNCE; `weights.safetensors` and `words.json`."""
-    code_hash = code("slipform_core.trainer", "slipform_core.sources.world")
+    code_hash = code("slipform_core.trainer", "slipform_core.models.registry", "slipform_core.sources.world")
     depends = (experiment.seed, experiment.world, experiment.model, experiment.pretrain, code_hash)
     return stage(stages, BASE, *depends, make=partial(_pretrain, experiment))
 

@@ -23,7 +23,8 @@ if TYPE_CHECKING:
 def score(experiment: Experiment, stages: Path, arm: str) -> Path:
     """The scores of an arm, or of the base, and which items it has right; `scores.json`, `outcomes.json`."""
     weights = trained(experiment, stages, arm).name
-    code_hash = code("slipform_core.evaluation.arrays", "slipform_core.probes", "slipform_core.outcomes")
+    scoring = ("slipform_core.evaluation.arrays", "slipform_core.benchmarks.world")
+    code_hash = code(*scoring, "slipform_core.probes", "slipform_core.outcomes")
     depends = (weights, experiment.evaluation, experiment.world, experiment.seed, code_hash)
     return stage(stages, f"scores-{arm}", *depends, make=partial(_score, experiment, stages, arm))
 
