@@ -1,5 +1,6 @@
 """Models by what a user says of them: names, weights, files, folders; each mistake in one line."""
 
+import argparse
 import json
 from pathlib import Path
 
@@ -9,7 +10,14 @@ from small_clip import TEXT, VISION, small_clip
 
 import slipform_core.torchvision_import  # noqa: F401, before open_clip
 from slipform_core.mistakes import Mistake
-from slipform_core.models import check_checkpoint, fingerprint, open_checkpoint, save_open_clip, save_weights
+from slipform_core.models import (
+    check_checkpoint,
+    checkpoints,
+    fingerprint,
+    open_checkpoint,
+    save_open_clip,
+    save_weights,
+)
 
 TEXTS = ["a cup on a sofa", "a sofa on a cup"]
 
@@ -73,8 +81,9 @@ def test_weights_of_another_model_are_refused_and_named(tmp_path: Path) -> None:
         open_checkpoint(f"checkpoint-deep={tmp_path}/w.safetensors")
     biased = made.model.state_dict() | {"logit_bias": torch.tensor(-10.0)}
     torch.save(biased, tmp_path / "siglip.pt")
-    with pytest.raises(Mistake, match="logit_bias"):
-        open_checkpoint(f"checkpoint-one={tmp_path}/siglip.pt")
+    torch.testing.assert_close(
+        texts_of(open_checkpoint(f"checkpoint-one={tmp_path}/siglip.pt")), texts_of(made)
+    )
 
 
 def test_an_activation_that_a_file_of_ours_states_is_held_to(tmp_path: Path) -> None:
@@ -179,3 +188,105 @@ def test_what_to_know_of_a_model_is_said_before_it_is_loaded(tmp_path: Path) -> 
     (tmp_path / "bad.safetensors").write_bytes(b"nothing")
     with pytest.raises(Mistake, match="is no whole safetensors file"):
         open_checkpoint(f"checkpoint-said={tmp_path}/bad.safetensors")
+
+
+def test_a_file_gets_the_pixels_that_all_weights_of_its_name_want(tmp_path: Path, monkeypatch) -> None:
+    from open_clip import pretrained
+
+    made = small_clip(tmp_path, "checkpoint-pixels")
+    torch.save(made.model.state_dict(), tmp_path / "w.pt")
+    halves = {"mean": (0.5, 0.5, 0.5), "std": (0.5, 0.5, 0.5)}
+    squashed = pretrained._pcfg("x", **halves, interpolation="bilinear", resize_mode="squash")
+    tags = {"one": squashed, "two": squashed | {"url": "y"}}
+    monkeypatch.setitem(pretrained._PRETRAINED, "checkpoint-pixels", tags)
+    spec = f"checkpoint-pixels={tmp_path}/w.pt"
+    looks = open_checkpoint(spec).model.visual.preprocess_cfg
+    assert looks["mean"] == (0.5, 0.5, 0.5) and looks["resize_mode"] == "squash"
+    assert looks["interpolation"] == "bilinear"
+    assert not any("want different" in note for note in check_checkpoint(spec))
+    monkeypatch.setitem(tags, "three", pretrained._pcfg("z"))
+    assert any("want different pixels; taken are open_clip's own" in note for note in check_checkpoint(spec))
+    assert open_checkpoint(spec).model.visual.preprocess_cfg["resize_mode"] == "shortest"
+
+
+def test_open_clips_own_registry_says_the_pixels_of_siglip() -> None:
+    [wanted] = checkpoints._pixels("ViT-B-16-SigLIP")
+    assert wanted["mean"] == (0.5, 0.5, 0.5) and wanted["resize_mode"] == "squash"
+    assert len(checkpoints._pixels("ViT-B-32")) == 1
+
+
+def folder_of(clip, folder: Path, **changed) -> Path:
+    save_open_clip(clip, folder, {"embed_dim": 16, "vision_cfg": VISION, "text_cfg": TEXT})
+    config = json.loads((folder / "open_clip_config.json").read_text())
+    config["model_cfg"] |= changed
+    (folder / "open_clip_config.json").write_text(json.dumps(config))
+    return folder
+
+
+@pytest.mark.parametrize(
+    ("changed", "says"),
+    [
+        ({"vision_cfg": VISION | {"image_size": 64}}, r"positional_embedding is \(5, 32\) there, \(17, 32\)"),
+        ({"quick_gelu": True}, "was trained with GELU, and the model has QuickGELU"),
+        ({"vision_cfg": VISION | {"layers": 3}}, "Missing key"),
+    ],
+)
+def test_a_folder_whose_configuration_is_of_another_model_is_refused(changed, says, tmp_path: Path) -> None:
+    folder = folder_of(small_clip(tmp_path, "checkpoint-folder"), tmp_path / "folder", **changed)
+    for refuse in (check_checkpoint, open_checkpoint):
+        with pytest.raises(Mistake, match=says) as found:
+            refuse(str(folder))
+        assert "\n" not in str(found.value)
+
+
+def damaged(folder: Path, name: str) -> str:
+    """A model whose weights are cut, empty, no weights, or more than weights; by the name of the file."""
+    made = small_clip(folder, "checkpoint-damaged")
+    spec = f"checkpoint-damaged={folder / name}"
+    if name == "cut.safetensors":
+        save_weights(made.model, folder / name)
+        (folder / name).write_bytes((folder / name).read_bytes()[:-50])
+    elif name == "cut.bin":
+        spec = str(folder_of(made, folder / "cut"))
+        (folder / "cut/open_clip_model.safetensors").unlink()
+        torch.save(made.model.state_dict(), folder / "whole.bin")
+        (folder / "cut/open_clip_pytorch_model.bin").write_bytes((folder / "whole.bin").read_bytes()[:900])
+    elif name == "empty.pt":
+        torch.save({}, folder / name)
+    elif name == "more.pt":
+        state = {"state_dict": made.model.state_dict(), "args": argparse.Namespace(lr=1)}
+        torch.save(state, folder / name)
+    else:
+        torch.save(torch.zeros(3), folder / name)
+    return spec
+
+
+@pytest.mark.parametrize(
+    ("name", "says"),
+    [
+        ("cut.safetensors", "is no whole safetensors file"),
+        ("cut.bin", "does not fit: |your checkpoint file is corrupted"),
+        ("empty.pt", "there are no weights in it"),
+        ("more.pt", "holds more than weights, which is not read: save its weights alone"),
+        ("tensor.pt", "there are no weights in it"),
+    ],
+)
+def test_a_damaged_file_is_one_line_before_anything_is_loaded(name: str, says: str, tmp_path: Path) -> None:
+    spec = damaged(tmp_path, name)
+    for refuse in (check_checkpoint, open_checkpoint):
+        with pytest.raises(Mistake, match=says) as found:
+            refuse(spec)
+        assert "\n" not in str(found.value) and "\x1b" not in str(found.value)
+
+
+def test_what_was_meant_is_guessed(tmp_path: Path) -> None:
+    made = small_clip(tmp_path, "checkpoint-meant")
+    torch.save(made.model.state_dict(), tmp_path / "w.pt")
+    with pytest.raises(Mistake, match=r"did you mean ViT-B-32=.*w.pt\? A model is NAME"):
+        check_checkpoint(f"{tmp_path}/w.pt")
+    with pytest.raises(Mistake, match=r"it has none; did you mean checkpoint-meant=.*w.pt\?"):
+        check_checkpoint(f"checkpoint-meant:{tmp_path}/w.pt")
+    (tmp_path / "hf").mkdir()
+    (tmp_path / "hf/config.json").write_text("{}")
+    with pytest.raises(Mistake, match="config.json is of transformers"):
+        check_checkpoint(str(tmp_path / "hf"))
