@@ -182,7 +182,15 @@ def test_a_file_has_items_of_one_rule(folder) -> None:
         ("mine.jsonl", "\n{", "mine.jsonl, line 2 is no JSON"),
         ("mine.csv", "image,caption\na.png,a,b\n", "mine.csv: item 1 has 3 cells, the header 2"),
         ("mine.csv", 'image,caption,negative_caption\na.png,"a,b\n', "mine.csv.*(lacks|cells|quote)"),
-        ("mine.csv", "", "own_mine: it has no items"),
+        ("mine.csv", "", "mine.csv has the columns of an empty file; expected"),
+        ("mine.csv", "image,caption,negative_caption\n", "own_mine: it has no items$"),
+        ("mine.json", "[]", "own_mine: it has no items$"),
+        (
+            "mine.csv",
+            "image;caption;negative_caption\n",
+            "columns 'image;caption;negative_caption'; expected",
+        ),
+        ("mine.csv", "image,caption,caption,negative_caption\na.png,a,b,c\n", "expected, each once"),
         ("mine.txt", "", "mine.txt: own items are in a file that ends in one of .json, .jsonl, .csv"),
     ],
 )
@@ -193,6 +201,43 @@ def test_a_file_that_cannot_be_read_is_named(name, text, says, folder) -> None:
     assert "\n" not in str(caught.value)
     with pytest.raises(Mistake, match="nowhere.json does not exist"):
         own(folder / "nowhere.json")
+
+
+def test_a_header_may_have_blanks_and_a_table_must_be_utf8(folder) -> None:
+    path = folder / "mine.csv"
+    path.write_text(" image , caption,negative_caption \na.png,un café,un thé\n", encoding="utf-8")
+    assert own(path).texts == ("un café", "un thé")
+    for encoding in ("latin-1", "utf-16"):
+        path.write_text("image,caption,negative_caption\na.png,un café,un thé\n", encoding=encoding)
+        with pytest.raises(Mistake, match="mine.csv is not UTF-8"):
+            own(path)
+
+
+def test_items_that_ask_nothing_are_counted(folder) -> None:
+    equal = [
+        ({"image": "a.png", "caption": "A dog", "negative_caption": "a  dog "}, "captions are equal"),
+        ({"image": "a.png", "captions": ["a dog", "a cat", "a dog"]}, "captions are equal"),
+        ({"images": ["a.png", "b.png"], "captions": ["a dog", "A dog"]}, "captions are equal"),
+        ({"images": ["a.png", "a.png"], "captions": ["a dog", "a cat"]}, "pictures are equal"),
+        ({"image": "a.png", "captions": ["one", "One", "two"], "rule": "scpp"}, "captions are equal"),
+        ({"image": "a.png", "captions": ["one", "uno", "one"], "rule": "scpp"}, "captions are equal"),
+        ({"image": "a.png", "captions": ["one", "two", "two"], "rule": "scpp"}, "captions are equal"),
+    ]
+    good = {"choice": CHOICE[1], "winoground": {"images": ["a.png", "b.png"], "captions": ["one", "two"]}}
+    good["scpp"] = {"image": "a.png", "captions": ["one", "uno", "two"], "rule": "scpp"}
+    for item, why in equal:
+        kind = item.get("rule", "winoground" if "images" in item else "choice")
+        path = write(folder / "mine.json", [item, good[kind]])
+        assert own(path, partial=True).left_out == {why: 1}
+        with pytest.raises(Mistake, match=f"1 items: {why}; --partial scores the rest"):
+            own(path)
+    several = {"image": "a.png", "captions": ["a dog", "a cat", "a cat"]}
+    assert not own(write(folder / "mine.json", [several])).left_out, "others may be alike"
+
+
+def test_a_caption_of_a_book_is_refused(folder) -> None:
+    with pytest.raises(Mistake, match="item x has a caption of 100,001 characters, at most 100,000"):
+        own(write(folder / "mine.json", [ONE | {"caption": "a" * 100_001}]))
 
 
 def test_the_format_is_documented() -> None:

@@ -101,7 +101,7 @@ class Collector:
         wrong = wrong or self._other_numbers(subsets, published or {}, total)
         if not subsets or (wrong and not partial):
             said = "; ".join(wrong) or "it has no items"
-            hint = "" if partial else "; --partial scores the rest, and says so"
+            hint = "; --partial scores the rest, and says so" if subsets and not partial else ""
             raise Mistake(f"benchmark {self.name}: {said}{hint}")
         note = f"; {kept:,} items say the opposite of another of the same picture, kept as published"
         return Benchmark(

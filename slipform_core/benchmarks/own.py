@@ -2,14 +2,14 @@
 
 import json
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from PIL import Image
 
 from slipform_core.benchmarks.collect import Collector, entries, fields, json_lines
-from slipform_core.benchmarks.items import Benchmark
+from slipform_core.benchmarks.items import Benchmark, Photo
 from slipform_core.benchmarks.pictures import Pictures
 from slipform_core.datasets.layout import separated
 from slipform_core.files import whole, write_text
@@ -18,6 +18,8 @@ from slipform_core.mistakes import Mistake
 # Of each rule the pictures of an item, and the fewest and the most captions.
 RULES = {"choice": (1, 2, None), "winoground": (2, 2, 2), "scpp": (1, 3, 3)}
 MAY_BE_EMPTY = ("id", "subset", "rule", "image2", "caption2")
+LONGEST = 100_000  # characters of a caption, far beyond what any model reads
+SAME_TEXTS, SAME_PICTURES = "captions are equal", "pictures are equal"
 PROTOCOL = (
     "own items of {}: choice, right iff the picture's cosine with the first caption is strictly greater than "
     "with each other; winoground and scpp as Winoground and SugarCrepe++; a tie is wrong"
@@ -41,8 +43,9 @@ def own(path: Path, images: Path | None = None, *, partial: bool = False) -> Ben
               true of it and one that is not. Unless said, one picture is "choice" and two are "winoground";
               "scpp" must be said
 
-    In CSV a cell of id, subset, rule, image2 or caption2 may be empty. The benchmark is "own_" and the file's
-    name. Mistake names the file, the item and the field.
+    In CSV a cell of id, subset, rule, image2 or caption2 may be empty. Items are left out, and counted, whose
+    pictures are equal, and those whose captions are that have to differ, but for case and blanks. The
+    benchmark is "own_" and the file's name. Mistake names the file, the item and the field.
     """
     if not path.is_file():
         raise Mistake(f"{path} does not exist, or is a folder")
@@ -57,12 +60,17 @@ def own(path: Path, images: Path | None = None, *, partial: bool = False) -> Ben
         name = item.get("id") or number
         names = _pictures(path, name, item)
         captions = _captions(path, name, item, len(names))
+        _check_length(path, name, captions)
         rule = _rule(path, name, item, len(names), len(captions))
         if len(seen := {rule: name} | seen) > 1:
             says = " and ".join(f"item {one} {said!r}" for said, one in seen.items())
             raise Mistake(f"{path}: 'rule' of {says}: a file has items of one rule")
         photos = [pictures.photo(path, name, picture) for picture in names]
-        collect.add(_subset(path, name, item), photos, captions, rule=rule)
+        subset = _subset(path, name, item)
+        if same := _same(photos, captions, rule):
+            collect.left_out[same] += 1
+        else:
+            collect.add(subset, photos, captions, rule=rule)
     return collect.benchmark(protocol=PROTOCOL.format(path.name), partial=partial)
 
 
@@ -87,14 +95,30 @@ def write_own(benchmark: Benchmark, subsets: Iterable[str], folder: Path) -> Pat
 
 def _rows(path: Path) -> Iterator[tuple[int, dict[str, str]]]:
     """The number of each row below the header, and its cells by the header's names."""
-    with path.open(encoding="utf-8-sig", errors="replace", newline="") as stream:
+    with path.open(encoding="utf-8-sig", newline="") as stream:
         rows = filter(None, separated(path, stream, ","))
-        header = next(rows, [])
-        for number, row in enumerate(rows, start=1):
-            if len(row) != len(header):
-                raise Mistake(f"{path}: item {number} has {len(row)} cells, the header {len(header)}")
-            cells = zip(header, row, strict=True)
-            yield number, {name: cell for name, cell in cells if cell.strip() or name not in MAY_BE_EMPTY}
+        try:
+            header = [name.strip() for name in next(rows, [])]
+            if len(set(header)) < len(header) or not {"image", "caption"} <= set(header):
+                raise Mistake(
+                    f"{path} has the columns {', '.join(map(repr, header)) or 'of an empty file'}; expected, "
+                    "each once and with commas between them, image, caption, negative_caption or caption2"
+                )
+            for number, row in enumerate(rows, start=1):
+                if len(row) != len(header):
+                    raise Mistake(f"{path}: item {number} has {len(row)} cells, the header {len(header)}")
+                cells = zip(header, row, strict=True)
+                yield number, {name: cell for name, cell in cells if cell.strip() or name not in MAY_BE_EMPTY}
+        except UnicodeDecodeError as error:
+            raise Mistake(f"{path} is not UTF-8, {error.reason}: save it as that") from None
+
+
+def _same(photos: Sequence[Photo], captions: Sequence[Any], rule: str) -> str:
+    """What of an item is equal and has to differ, as a reason to leave it out."""
+    if len(set(photos)) < len(photos):
+        return SAME_PICTURES
+    said = [" ".join(text.lower().split()) if isinstance(text, str) else text for text in captions]
+    return SAME_TEXTS if said[0] in said[1:] or (rule == "scpp" and said[1] == said[2]) else ""
 
 
 def _pictures(path: Path, name: Any, item: Mapping[str, Any]) -> list[Any]:
@@ -113,6 +137,14 @@ def _captions(path: Path, name: Any, item: Mapping[str, Any], pictures: int) -> 
     if not isinstance(item["captions"], list):
         raise Mistake(f"{path}: item {name}: 'captions' is {item['captions']!r}, expected a list of texts")
     return item["captions"]
+
+
+def _check_length(path: Path, name: Any, captions: Iterable[Any]) -> None:
+    for text in captions:
+        if isinstance(text, str) and len(text) > LONGEST:
+            raise Mistake(
+                f"{path}: item {name} has a caption of {len(text):,} characters, at most {LONGEST:,}"
+            )
 
 
 def _rule(path: Path, name: Any, item: Mapping[str, Any], pictures: int, captions: int) -> str:
