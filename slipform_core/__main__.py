@@ -25,6 +25,7 @@ BENCHMARKS = (
     "the first two unless said."
 )
 
+ITEMS = "Your own: .json, .jsonl or .csv of image, caption, negative_caption (book/remake.md); repeatable."
 USUAL = ("sugarcrepe", "scpp")
 SETS = (
     "Repeatable: imagenet, a set of torchvision such as cifar10, vtab-NAME by clip-benchmark, or a folder "
@@ -195,7 +196,10 @@ def plant(
 def evaluate(
     models: Annotated[list[str], typer.Argument(help="NAME, NAME:PRETRAINED, NAME=FILE, or a folder.")],
     benchmark: Annotated[list[str], typer.Option("--benchmark", "-b", help=BENCHMARKS)] = (),
-    items: Annotated[list[Path], typer.Option(help="A file of your own items; repeatable.")] = (),
+    items: Annotated[
+        list[Path],
+        typer.Option(help=ITEMS),
+    ] = (),
     zero_shot: Annotated[list[str], typer.Option(help=SETS)] = (),
     template: Annotated[list[str], typer.Option(help="For zero-shot, such as 'a photo of a {}.'")] = (),
     probe: Annotated[list[str], typer.Option(help="The same sets, by a linear probe; repeatable.")] = (),
@@ -206,9 +210,9 @@ def evaluate(
     images: Annotated[Path | None, typer.Option(help="Folder of your items' pictures.")] = None,
     trained: Annotated[list[Path], typer.Option(help="Shards of the training: leaks are looked for.")] = (),
     language_model: Annotated[str, typer.Option(help="A causal one, as another blind baseline.")] = "",
-    out: Annotated[Path, typer.Option(help="A results file a model, and tables; earlier ones go.")] = Path(
-        "build/eval"
-    ),
+    out: Annotated[
+        Path, typer.Option(help="A results file a model, and tables, in place of earlier ones.")
+    ] = Path("build/eval"),
     features: Annotated[Path, typer.Option(help="What was encoded, kept.")] = Path("build/features"),
     device: Annotated[str, typer.Option(help="cpu, cuda, cuda:1, mps.")] = "cpu",
     precision: Annotated[str, typer.Option(help="float32, bfloat16, float16: of the model.")] = "float32",
@@ -216,6 +220,9 @@ def evaluate(
     partial: Annotated[bool, typer.Option("--partial", help="Score what is there, and say so.")] = False,
 ) -> None:
     """Score any CLIP on benchmarks: strictly, with intervals, each picture and text encoded once.
+
+    Models after the first are compared with it, item by item. What was encoded is kept, so that a call that
+    was stopped goes on where it was.
 
     Example: slipform eval ViT-B-32-quickgelu:openai build/mine -b sugarcrepe -b scpp
     """
@@ -243,7 +250,7 @@ def evaluate(
     )
     found = evaluating.run(request, out=out, command=shlex.join(["slipform", *sys.argv[1:]]))
     evaluating.print_tables(found)
-    print("\n".join(f"written: {path}" for path in evaluating.write_tables(found, out)))
+    print("\n".join(f"written: {out / name}" for name in evaluating.TABLES))
 
 
 @app.command()

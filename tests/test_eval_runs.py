@@ -288,7 +288,8 @@ def test_a_damaged_picture_and_a_model_of_nan_are_one_line(task, tmp_path, monke
     whole = photographs.as_stored
     monkeypatch.setattr(photographs, "as_stored", lambda data: whole(data[:200]))
     assert call(words(task, tmp_path, "-b", "sugarcrepe", "--partial"), monkeypatch) == 2
-    assert "damaged picture: " in capsys.readouterr().err
+    said = capsys.readouterr().err
+    assert "12 pictures cannot be read, the first: damaged picture: " in said and "nothing is left" in said
     monkeypatch.setattr(photographs, "as_stored", whole)
     broken = {"broken": lambda: rule(lambda text: at(np.nan))}
     with pytest.raises(Mistake, match=r"model broken: sugarcrepe: .* is NaN"):
@@ -311,7 +312,8 @@ def test_tables_hold_every_number_and_the_papers_macro(task, tmp_path) -> None:
     assert wide_table(found).loc[("all", "the paper's macro", ""), "one"] == "50.00"
     assert (tmp_path / "scores.tex") in write_tables(found, tmp_path)
     latex = (tmp_path / "scores.tex").read_text()
-    assert r"\toprule" in latex and r"swap\_obj" in latex and not re.search(r"(?<!\\)[_%]", latex)
+    assert latex.startswith("% \\usepackage{booktabs}\n") and r"\toprule" in latex and r"swap\_obj" in latex
+    assert not re.search(r"(?<!\\)[_%]", latex.partition("\n")[2])
 
 
 def test_models_are_named_by_what_was_said_of_them_and_two_of_one_name_are_refused(tmp_path) -> None:
@@ -454,3 +456,108 @@ def test_an_item_with_fewer_captions_ties_once(tmp_path) -> None:
     assert [bool(chance_warning([each], benchmark.subsets)) for each in scores] == [
         each.value <= chance + 0.02 for each in scores
     ]
+
+
+def own_items(folder: Path, count: int, **changed) -> Path:
+    """Items of pictures of noise, two of which are damaged and whose captions differ in the last word."""
+    folder.mkdir(parents=True, exist_ok=True)
+    rows = []
+    for number in range(count):
+        pixels = np.random.default_rng(number).integers(256, size=(40, 40, 3), dtype=np.uint8)
+        Image.fromarray(pixels).save(folder / f"{number}.png")
+        rows.append({"image": f"{number}.png", "captions": [f"a dog {number}", f"a cat {number}"]} | changed)
+    for number in (1, 4):
+        path = folder / f"{number}.png"
+        path.write_bytes(path.read_bytes()[:300])
+    (folder / "items.json").write_text(json.dumps(rows))
+    return folder / "items.json"
+
+
+def test_damaged_pictures_are_named_together_or_left_out_and_nothing_is_encoded_twice(
+    task, tmp_path, monkeypatch, capsys
+) -> None:
+    items = str(own_items(tmp_path / "mine", 6))
+    assert call(words(task, tmp_path, "--items", items), monkeypatch) == 2
+    said = capsys.readouterr().err.splitlines()[-1]
+    assert (
+        "2 pictures cannot be read, the first: damaged picture: " in said
+        and "1.png" in said
+        and "4.png" in said
+    )
+    assert call(words(task, tmp_path, str(task / "other"), "--items", items, "--partial"), monkeypatch) == 0
+    for name in ("one", "other"):
+        values = json.loads((tmp_path / f"{name}.json").read_text())["values"]
+        assert values["benchmarks"]["own_items"]["left out"] == {"picture that cannot be read": 2}
+        assert values["benchmarks"]["own_items"]["items"] == {"all": 4}
+        # Those of the first model were encoded before the damage was known.
+        assert values["model"]["encoded now"]["pictures"] == (0 if name == "one" else 4)
+
+
+def test_texts_that_are_cut_are_said(task, tmp_path, monkeypatch, capsys) -> None:
+    long = " ".join(["very"] * 90)
+    row = f"0.png,{long} black dog,{long} white dog"
+    items = items_file(tmp_path / "long")
+    items.write_text("image,caption,negative_caption\n" + row)
+    assert call(words(task, tmp_path, "--items", str(items)), monkeypatch) == 0
+    said = " ".join(capsys.readouterr().out.split())
+    assert "2 of 2 texts are cut, of more than 77 tokens, such as 'very" in said
+    assert "100% of the comparisons are ties" in said and "loaded wrongly" not in said
+
+
+def test_two_models_on_items_of_one_picture_have_no_interval(task, tmp_path, monkeypatch, capsys) -> None:
+    items = items_file(tmp_path / "few")
+    items.write_text("image,caption,negative_caption\n0.png,a dog,a cat\n")
+    assert call(words(task, tmp_path, str(task / "other"), "--items", str(items)), monkeypatch) == 0
+    said = " ".join(capsys.readouterr().out.split())
+    assert "points without an interval, of one picture" in said
+
+
+def test_brackets_in_names_stay_and_tables_are_told_from_earlier_ones(
+    task, tmp_path, monkeypatch, capsys
+) -> None:
+    items = items_file(tmp_path / "named", subset="[red]a|b")
+    assert call(words(task, tmp_path, "--items", str(items)), monkeypatch) == 0
+    assert "[red]a|b" in capsys.readouterr().out
+    assert r"[red]a\|b" in (tmp_path / "scores.md").read_text()
+    cut = tmp_path / "cut"
+    cut.mkdir()
+    for path in (task / "other").iterdir():
+        (cut / path.name).write_bytes(path.read_bytes())
+    (cut / "open_clip_model.safetensors").write_bytes(b"x" * 100)
+    assert call(words(task, tmp_path, str(cut), "--items", str(items)), monkeypatch) == 2
+    assert "is no whole safetensors file" in capsys.readouterr().err
+    assert (tmp_path / "scores.md").exists(), "what is found before anything is begun removes nothing"
+
+
+@pytest.mark.parametrize(
+    ("more", "says"),
+    [
+        (["--out", "{file}"], "is no folder to write to: "),
+        (["--features", "{file}"], "is no folder to write to: "),
+        (["--template", "a {{}}"], "--template is of --zero-shot, which is not said"),
+        (["--shots", "3"], "--shots is of --probe, which is not said"),
+    ],
+)
+def test_what_would_fail_at_the_end_fails_at_once(more, says, task, tmp_path, monkeypatch, capsys) -> None:
+    (tmp_path / "file").write_text("")
+    items = items_file(tmp_path / "mine")
+    more = [word.format(file=tmp_path / "file") for word in more]
+    assert call(words(task, tmp_path / "out", "--items", str(items), *more), monkeypatch) == 2
+    assert says in capsys.readouterr().err
+    assert not list((tmp_path / "out").glob("*.json"))
+
+
+def test_a_damaged_file_of_features_is_one_line(task, tmp_path, monkeypatch, capsys) -> None:
+    items = items_file(tmp_path / "mine")
+    assert call(words(task, tmp_path, "--items", str(items)), monkeypatch) == 0
+    [path] = (tmp_path / "features").iterdir()
+    path.write_bytes(b"nothing of a database" * 100)
+    assert call(words(task, tmp_path, "--items", str(items)), monkeypatch) == 2
+    said = capsys.readouterr().err.splitlines()[-1]
+    assert str(path) in said and "delete that file" in said
+
+
+def test_chance_on_few_items_accuses_no_model() -> None:
+    scores = [Score("own", "all", "i2t", 0.75, count, 0.15) for count in (8, 800)]
+    few, many = (chance_warning([each])[0] for each in scores)
+    assert few.endswith("8 are too few to tell") and "loaded wrongly" in many

@@ -21,6 +21,7 @@ from slipform_core.benchmarks.sugarcrepe import sugarcrepe, sugarcrepe_pp
 from slipform_core.benchmarks.valse import valse
 from slipform_core.benchmarks.vl_checklist import vl_checklist
 from slipform_core.benchmarks.winoground import winoground
+from slipform_core.benchmarks.without import without
 from slipform_core.benchmarks.world import world_benchmark
 from slipform_core.config import Experiment
 
@@ -42,4 +43,14 @@ READERS: dict[str, Callable[..., Benchmark]] = {
     "flickr8k_retrieval": flickr8k_retrieval,
 }
 
-__all__ = ["BENCHMARKS", "Benchmark", "Items", "READERS", "Photo", "own", "world_benchmark", "write_own"]
+__all__ = [
+    "BENCHMARKS",
+    "Benchmark",
+    "Items",
+    "READERS",
+    "Photo",
+    "own",
+    "without",
+    "world_benchmark",
+    "write_own",
+]

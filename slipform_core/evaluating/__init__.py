@@ -2,9 +2,10 @@
 
 from .request import Request, run
 from .runs import Asked, evaluate_models, names_of, read
-from .shown import long_table, print_tables, wide_table, write_tables
+from .shown import TABLES, long_table, print_tables, wide_table, write_tables
 
 __all__ = [
+    "TABLES",
     "Asked",
     "Request",
     "evaluate_models",

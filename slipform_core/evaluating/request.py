@@ -1,12 +1,14 @@
 """What a user asks of `slipform eval`, made into models and benchmarks."""
 
+import sys
+import tempfile
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import partial as bound
 from pathlib import Path
 
-from slipform_core.benchmarks import own
+from slipform_core.benchmarks import own, without
 from slipform_core.classification import (
     PROBES,
     LabelledSet,
@@ -17,11 +19,15 @@ from slipform_core.classification import (
     zero_shot,
 )
 from slipform_core.evaluating.runs import Asked, Task, evaluate_models, names_of, plain, read
+from slipform_core.evaluating.shown import remove_tables, write_tables
 from slipform_core.evaluation.blind import BLIND, language_model
+from slipform_core.evaluation.encoding import UnreadablePictures
 from slipform_core.mistakes import Mistake
 from slipform_core.models import check_checkpoint, open_checkpoint
 from slipform_core.results import Result
 from slipform_core.shards import read_manifest
+
+UNREADABLE = "picture that cannot be read"
 
 
 @dataclass(frozen=True)
@@ -49,12 +55,25 @@ class Request:
 
 
 def run(request: Request, *, out: Path, command: str) -> list[Result]:
-    """Score the models; everything that can be wrong is looked at before the first is loaded."""
+    """Score the models, and write their results and tables.
+
+    Everything that can be wrong is looked at before the first is loaded, but for what is in pictures and
+    weights. After an error there are the results and tables of the models that were done.
+    """
+    for folder in filter(None, (out, request.features)):
+        _check_place(folder)
+    if request.templates and not request.zero_shot:
+        raise Mistake("--template is of --zero-shot, which is not said")
+    if request.shots and not request.probe:
+        raise Mistake("--shots is of --probe, which is not said")
     names = names_of(request.models)
     where = {"device": request.device, "precision": request.precision}
     notes = {
         name: check_checkpoint(model, **where) for name, model in zip(names, request.models, strict=True)
     }
+    for name, said in notes.items():
+        for note in said:
+            print(f"{name}: {note}", file=sys.stderr)
     for folder in request.trained:
         if not read_manifest(folder):
             raise Mistake(f"{folder} has no shards: --trained is a folder that slipform plant made")
@@ -75,7 +94,41 @@ def run(request: Request, *, out: Path, command: str) -> list[Result]:
     load = bound(open_checkpoint, **where)
     models = {name: bound(load, model) for name, model in zip(names, request.models, strict=True)}
     config = plain(asdict(request)) | {"notes": notes}
-    return list(evaluate_models(models, asked, out=out, command=command, config=config))
+    remove_tables(out)
+    while True:
+        done: list[Result] = []
+        try:
+            for result in evaluate_models(models, asked, out=out, command=command, config=config):
+                done.append(result)  # noqa: PERF402, what was done before an error is kept
+            return done
+        except UnreadablePictures as bad:
+            if not request.partial:
+                raise
+            asked = _readable(asked, bad)
+        finally:
+            if done:
+                write_tables(done, out)
+
+
+def _readable(asked: Asked, bad: UnreadablePictures) -> Asked:
+    """Without the items of pictures that cannot be read; raises `bad` where they are of a set of classes."""
+    try:
+        rest = [without(each, bad.places, UNREADABLE) for each in asked.benchmarks]
+    except Mistake as nothing:
+        raise Mistake(f"{nothing}; {bad}") from None
+    if all(one is other for one, other in zip(rest, asked.benchmarks, strict=True)):
+        raise bad
+    return replace(asked, benchmarks=rest)
+
+
+def _check_place(folder: Path) -> None:
+    """Before hours of work: Mistake where a folder cannot be made or written to."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryFile(dir=folder):
+            pass
+    except OSError as error:
+        raise Mistake(f"{folder} is no folder to write to: {error.strerror}") from None
 
 
 def _distinct(names: Iterable[str]) -> None:

@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
+from textwrap import shorten
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -172,7 +173,8 @@ def _evaluate(name: str, clip: Clip, asked: Asked) -> tuple[dict[str, Any], _Fou
         images, texts = encoder.pictures(benchmark.pictures), encoder.texts(benchmark.texts)
         with _numbers(name, benchmark.name):
             found[benchmark.name] = evaluation = score(benchmark, images, texts)
-        scored[benchmark.name] = _described(benchmark, evaluation, asked)
+        described = _described(benchmark, evaluation, asked)
+        scored[benchmark.name] = described | {"cut": _cut(encoder, benchmark.texts)}
     about = {
         "fingerprint": encoder.model,
         "activation": activation(clip.model),
@@ -190,6 +192,14 @@ def _evaluate(name: str, clip: Clip, asked: Asked) -> tuple[dict[str, Any], _Fou
     return values, _Found(found, classified)
 
 
+def _cut(encoder: Encoder, texts: Sequence[str]) -> str | None:
+    """What to say of texts that the model does not read to their end."""
+    if not (found := encoder.cut(texts)):
+        return None
+    limit, first = encoder.clip.model.context_length, shorten(found[0], 60)
+    return f"{len(found):,} of {len(texts):,} texts are cut, of more than {limit} tokens, such as {first!r}"
+
+
 @contextmanager
 def _numbers(model: str, of: str) -> Iterator[None]:
     """Makes NaN, which scores refuse, a Mistake that names the model."""
@@ -198,7 +208,7 @@ def _numbers(model: str, of: str) -> Iterator[None]:
     except Mistake:
         raise
     except ValueError as error:
-        raise Mistake(f"model {model}: {of}: {error}") from None
+        raise Mistake(f"model {model}: {of}: {' '.join(str(error).split())[:400]}") from None
 
 
 def _classified(made: Classified, leaks: Leaks | None) -> dict[str, Any]:

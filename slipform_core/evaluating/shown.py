@@ -13,6 +13,8 @@ if TYPE_CHECKING:
 
 COLUMNS = ("benchmark", "subset", "metric", "model", "value", "low", "high", "stderr", "count")
 INDEX = list(COLUMNS[:3])
+TABLES = ("scores.csv", "scores.md", "scores.tex")
+NEEDS = "% \\usepackage{booktabs}\n"
 
 
 def long_table(found: Sequence[Result]) -> "pandas.DataFrame":
@@ -48,23 +50,23 @@ def _blind_rows(result: Result) -> Iterator[dict[str, Any]]:
                 yield named | {"model": f"blind: {baseline}"} | numbers
 
 
-def wide_table(found: Sequence[Result]) -> "pandas.DataFrame":
+def wide_table(found: Sequence[Result], *, blind: bool = True) -> "pandas.DataFrame":
     """A row a subset and metric, a column a model, in percent: ± one standard error, or a 95 % interval.
 
-    Beside them a column for each baseline that sees no picture: strict / with ties at half. Ties have a row
-    where a model has some.
+    Beside them, where `blind`, a column for each baseline that sees no picture: strict / with ties at half.
+    Ties have a row where a model has some.
     """
     import pandas
 
-    table = pandas.DataFrame(_rows(found), columns=COLUMNS)
+    table = pandas.DataFrame(_rows(found), columns=COLUMNS).astype(dict.fromkeys(COLUMNS[4:], float))
     some = table.groupby(INDEX)["value"].transform("any")
     table = table[some | (table["metric"] != "ties")].copy()
     table["shown"] = [_shown(row) for row in table.to_dict("records")]
     order = list(dict.fromkeys(map(tuple, table[INDEX].to_numpy())))
     wide = table.pivot(index=INDEX, columns="model", values="shown")
     wide = wide.loc[order, [result.experiment for result in found]]
-    blind = _blind_columns(found[0])
-    return (wide.join(blind) if len(blind) else wide).fillna("–")
+    extra = _blind_columns(found[0]) if blind else ()
+    return (wide.join(extra) if len(extra) else wide).fillna("–")
 
 
 def _blind_columns(result: Result) -> "pandas.DataFrame":
@@ -88,20 +90,31 @@ def _shown(row: dict[str, Any]) -> str:
 
 def write_tables(found: Sequence[Result], folder: Path) -> list[Path]:
     """scores.csv, long and in fractions; scores.md and scores.tex, wide and in percent."""
-    wide = wide_table(found)
-    texts = {
-        "scores.csv": long_table(found).to_csv(index=False),
-        "scores.md": wide.reset_index().to_markdown(index=False) + "\n",
-        "scores.tex": _latex(wide.reset_index()),
-    }
-    for name, text in texts.items():
+    wide = wide_table(found).reset_index()
+    barred = wide.rename(columns=_barred).map(_barred)
+    texts = (
+        long_table(found).astype({"count": "Int64"}).to_csv(index=False),
+        barred.to_markdown(index=False, disable_numparse=True) + "\n",
+        _latex(wide),
+    )
+    for name, text in zip(TABLES, texts, strict=True):
         write_text(folder / name, text)
-    return [folder / name for name in texts]
+    return [folder / name for name in TABLES]
+
+
+def remove_tables(folder: Path) -> None:
+    """The tables of an earlier call, which would stand beside results that they are not of."""
+    for name in TABLES:
+        (folder / name).unlink(missing_ok=True)
+
+
+def _barred(cell: str) -> str:
+    return cell.replace("|", r"\|")
 
 
 def _latex(table: "pandas.DataFrame") -> str:
     escaped = table.style.hide(axis="index").format(escape="latex").format_index(escape="latex", axis=1)
-    return escaped.to_latex(hrules=True)
+    return NEEDS + escaped.to_latex(hrules=True)
 
 
 def print_tables(found: Sequence[Result]) -> None:
@@ -109,7 +122,8 @@ def print_tables(found: Sequence[Result]) -> None:
     from rich.console import Console
     from rich.table import Table
 
-    console, wide = Console(), wide_table(found)
+    # What users name may hold brackets, which are rich's markup.
+    console, wide, blind = Console(markup=False), wide_table(found, blind=False), _blind_columns(found[0])
     for result in found:
         about, notes = result.values["model"], result.made["config"].get("notes", {})
         said = [about["activation"], about["precision"], *notes.get(result.experiment, ())]
@@ -118,16 +132,30 @@ def print_tables(found: Sequence[Result]) -> None:
         values = found[0].values["benchmarks"].get(benchmark, {})
         table = Table(title=_title(benchmark, values), title_justify="left")
         for name in ("subset", "metric"):
-            table.add_column(name)
+            table.add_column(name, no_wrap=True)
         for name in wide.columns:
             table.add_column(name, justify="right")
         for (_, subset, metric), cells in rows.iterrows():
             table.add_row(subset, metric, *cells)
         console.print(table)
+        if len(blind) and benchmark in blind.index:
+            console.print(_without_pictures(blind.loc[benchmark]), highlight=False)
         console.print(_protocol(values), style="dim", highlight=False)
         for line in _remarks(benchmark, found):
             console.print(line, highlight=False)
         console.print()
+
+
+def _without_pictures(blind: "pandas.DataFrame") -> str:
+    """What baselines that see no picture have of all items, or of the one subset."""
+    subsets = blind.index.get_level_values("subset")
+    rows = blind.loc["micro" if "micro" in subsets else subsets[0]]
+    lines = [
+        f"without the picture, {metric}, strict / with ties at half: "
+        + "; ".join(f"{name.removeprefix('blind: ')} {cell}" for name, cell in cells.dropna().items())
+        for metric, cells in rows.iterrows()
+    ]
+    return "\n".join(lines)
 
 
 def _protocol(values: dict[str, Any]) -> str:
@@ -142,6 +170,8 @@ def _remarks(benchmark: str, found: Sequence[Result]) -> Iterator[str]:
         values = result.values["benchmarks"].get(benchmark, {})
         if result is found[0] and values.get("leaks"):
             yield values["leaks"]
+        if cut := values.get("cut"):
+            yield f"{result.experiment}: {cut}"
         yield from _differences(benchmark, result)
         if warnings := values.get("warnings"):
             others = f" ({len(warnings) - 1} more like it)" if len(warnings) > 1 else ""
@@ -156,11 +186,11 @@ def _differences(benchmark: str, result: Result) -> Iterator[str]:
     compared = result.values.get("differences", {})
     rows = compared.get(benchmark, {})
     for metric, found in rows.get("micro", next(iter(rows.values()), {})).items():
-        value, low, high = (f"{100 * found[name]:+.2f}" for name in ("value", "low", "high"))
-        yield (
-            f"{result.experiment} − {compared['to']}: {metric} {value} points [{low}, {high}], "
-            f"McNemar's p = {found['mcnemar']:.2g}"
-        )
+        interval = "without an interval, of one picture"
+        if found["low"] is not None:
+            interval = f"[{100 * found['low']:+.2f}, {100 * found['high']:+.2f}]"
+        apart = f"{100 * found['value']:+.2f} points {interval}, McNemar's p = {found['mcnemar']:.2g}"
+        yield f"{result.experiment} − {compared['to']}: {metric} {apart}"
 
 
 def _trend(strata: dict[str, Any]) -> str:

@@ -1,7 +1,7 @@
 """Pictures and texts as features: each once for a model, whatever number of benchmarks asks for it."""
 
 from collections import deque
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from operator import length_hint
 from pathlib import Path
@@ -25,7 +25,18 @@ READ = 256  # files whose bytes are held at a time
 
 Shown = Photo | Image  # a photograph by where it lies, or a picture in memory
 Content = tuple[bytes, bytes | Image | None]  # the key of a picture, and what was read for it
-New = tuple[bytes, "Future[Tensor]"]  # the key of a picture, and its pixels to come
+New = tuple[bytes, Shown, "Future[Tensor]"]  # the key of a picture, and its pixels to come
+SAID = 3  # photographs that an error names
+
+
+class UnreadablePictures(BadPicture):
+    """Photographs that cannot be read, by their places; all others of the same call are encoded and kept."""
+
+    def __init__(self, why: Mapping[str, str]):
+        self.places = tuple(why)
+        named = [f"{reason}: {place}" for place, reason in why.items()][:SAID]
+        more = f"{len(why):,} pictures cannot be read, the first: " if len(why) > 1 else ""
+        super().__init__(more + "; ".join(named))
 
 
 class Encoder:
@@ -59,68 +70,103 @@ class Encoder:
                 bar.update(len(part))
         return self._store.read([keys[text] for text in texts])
 
+    def cut(self, texts: Sequence[str]) -> list[str]:
+        """The texts that have more tokens than the model reads; none of a tokenizer that refuses these."""
+        limit = getattr(self.clip.model, "context_length", None)
+        # A token has a byte at least, and two are marks of start and end.
+        long = [text for text in dict.fromkeys(texts) if limit and len(text.encode()) > limit - 2]
+        found: list[str] = []
+        for part in chunked(long, READ):
+            try:
+                last = self.clip.tokenize(["", *part], context_length=limit + 1)[:, -1].tolist()
+            except TypeError:
+                return []
+            found += [text for text, token in zip(part, last[1:], strict=True) if token != last[0]]
+        return found
+
     def pictures(self, pictures: Iterable[Shown], *, projected: bool = True) -> np.ndarray:
         """Unit vectors (P, D) float32, or the tower's features (P, W) before its projection, as they come.
 
         Each is read once and in order, so that a generator will do. What is asked for before the projection
-        is kept after it too, from the same encoding. BadPicture names a photograph that cannot be read,
-        Mistake a tower without a projection of its own.
+        is kept after it too, from the same encoding. UnreadablePictures names the photographs that cannot be
+        read, Mistake a tower without a projection of its own.
         """
         keys: list[bytes] = []
+        bad: dict[str, str] = {}
         waiting: deque[New] = deque()
         total = length_hint(pictures) or None
         with (
             ThreadPoolExecutor(THREADS) as pool,
             progress.bar(desc="pictures", unit="picture", total=total) as bar,
         ):
-            for found in self._missing(pictures, keys, projected, pool, bar):
+            for found in self._missing(pictures, keys, projected, pool, bar, bad):
                 waiting.append(found)
                 if len(waiting) == 2 * self.batch:  # while one half is encoded, the other is read
-                    self._encode([waiting.popleft() for _ in range(self.batch)], projected)
+                    self._encode([waiting.popleft() for _ in range(self.batch)], projected, bad)
             for part in chunked(waiting, self.batch):
-                self._encode(part, projected)
+                self._encode(part, projected, bad)
+        if bad:
+            raise UnreadablePictures(bad)
         return self._store.read(keys if projected else [_unprojected(key) for key in keys])
 
     def _missing(
-        self, pictures: Iterable[Shown], keys: list[bytes], projected: bool, pool: ThreadPoolExecutor, bar
+        self,
+        pictures: Iterable[Shown],
+        keys: list[bytes],
+        projected: bool,
+        pool: ThreadPoolExecutor,
+        bar,
+        bad: dict[str, str],
     ) -> Iterator[New]:
-        """What of the pictures the store lacks, each content once; adds the key of each picture to `keys`."""
+        """What of the pictures the store lacks, each content once; adds the key of each picture to `keys`.
+
+        bad: gets the places of those that are not there, and why.
+        """
         asked: set[bytes] = set()
         for part in chunked(pictures, READ):
-            contents = list(pool.map(self._content, part))
-            found = zip(part, contents, strict=True)
+            read = list(zip(part, pool.map(self._content, part), strict=True))
+            bad |= {shown.place: content for shown, content in read if isinstance(content, str)}
+            found = [(shown, content) for shown, content in read if not isinstance(content, str)]
             self._known |= {shown: key for shown, (key, _) in found if isinstance(shown, Photo)}
-            kept = {key if projected else _unprojected(key): key for key, _ in contents}
+            kept = {key if projected else _unprojected(key): key for _, (key, _) in found}
             missing = {kept[key] for key in self._store.missing(kept)}
-            for shown, (key, data) in zip(part, contents, strict=True):
+            for shown, (key, data) in found:
                 if key in missing and key not in asked:
                     asked.add(key)
-                    yield key, pool.submit(self._pixels, shown, data)
+                    yield key, shown, pool.submit(self._pixels, shown, data)
                 keys.append(key)
                 bar.update()
 
-    def _content(self, shown: Shown) -> Content:
+    def _content(self, shown: Shown) -> Content | str:
+        """What of a picture is to be encoded, or why there is nothing."""
         if isinstance(shown, Image):
             picture = shown.convert("RGB")
             return key_of(f"pixels {picture.size}", picture.tobytes()), picture
         if shown in self._known:
             return self._known[shown], None
-        data = _read(shown)
+        try:
+            data = photographs.content(shown.place)
+        except BadPicture as bad:
+            return str(bad)
         return key_of(f"picture {shown.box}", data), data
 
     def _pixels(self, shown: Shown, data: bytes | Image | None) -> Tensor:
         if isinstance(data, Image):
             return self.clip.transform(data)
-        data = data or _read(shown)
-        try:
-            picture = photographs.as_stored(data)
-        except BadPicture as bad:
-            raise BadPicture(f"{bad}: {shown.place}") from None
+        picture = photographs.as_stored(data or photographs.content(shown.place))
         return self.clip.transform(picture.crop(shown.box) if shown.box else picture)
 
-    def _encode(self, new: Sequence[New], projected: bool) -> None:
-        keys, pixels = zip(*new, strict=True)
-        stacked = torch.stack([each.result() for each in pixels])
+    def _encode(self, new: Sequence[New], projected: bool, bad: dict[str, str]) -> None:
+        keys, pixels = [], []
+        for key, shown, coming in new:
+            try:
+                pixels.append(coming.result())
+                keys.append(key)
+            except BadPicture as error:
+                bad[shown.place] = str(error)
+        if not keys:
+            return
+        stacked = torch.stack(pixels)
         with torch.inference_mode():
             if projected:
                 units = self.clip.encode_pixels(stacked)
@@ -132,13 +178,6 @@ class Encoder:
 
     def _keep(self, keys: Sequence[bytes], features: Tensor) -> None:
         self._store.write(dict(zip(keys, features.float().cpu().numpy(), strict=True)))
-
-
-def _read(photo: Photo) -> bytes:
-    try:
-        return photographs.content(photo.place)
-    except BadPicture as bad:
-        raise BadPicture(f"{bad}: {photo.place}") from None
 
 
 def _unprojected(key: bytes) -> bytes:

@@ -29,6 +29,7 @@ FEW = 5  # pictures that are named
 THREADS = 4  # that read photographs
 READ = 256  # photographs whose bytes are held at a time
 CELLS = 1 << 22  # of a block of distances: 32 MB
+TELLING = 100  # items or pictures whose chance level says something of a model: our choice
 COCO = re.compile(r"(?:COCO_[a-z]+\d{4}_)?(\d{12})\.jpe?g", re.IGNORECASE)
 DOUBT = "the model knows nothing of this data or was loaded wrongly (activation, preprocessing, tokenizer)"
 
@@ -217,5 +218,9 @@ def chance_warning(scores: Iterable[Score], subsets: Mapping[str, Items] | None 
         else:
             continue
         if score.value <= bound:
-            lines.append(f"{name}/{subset} {metric} is {score.value:.2%}, chance {chance:.2%}: {DOUBT}")
+            ties = table.get((name, subset, "ties"))
+            why = DOUBT if score.count >= TELLING else f"{score.count:,} are too few to tell"
+            if ties and ties.value >= 0.5:
+                why = f"{ties.value:.0%} of the comparisons are ties"
+            lines.append(f"{name}/{subset} {metric} is {score.value:.2%}, chance {chance:.2%}: {why}")
     return lines

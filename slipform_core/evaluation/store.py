@@ -2,11 +2,14 @@
 
 import hashlib
 import sqlite3
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 
 import numpy as np
 from more_itertools import chunked
+
+from slipform_core.mistakes import Mistake
 
 TABLE = "create table if not exists features (key blob primary key, vector blob) without rowid"
 ASKED = 500  # keys of a query
@@ -26,8 +29,10 @@ class Store:
     def __init__(self, folder: Path | None, model: str):
         if folder:
             folder.mkdir(parents=True, exist_ok=True)
-        self._database = sqlite3.connect(folder / f"{model}.sqlite" if folder else ":memory:", timeout=60)
-        self._database.execute(TABLE)
+        self._place = str(folder / f"{model}.sqlite") if folder else ":memory:"
+        with self._errors():
+            self._database = sqlite3.connect(self._place, timeout=60)
+            self._database.execute(TABLE)
 
     def missing(self, keys: Iterable[bytes]) -> list[bytes]:
         """The keys that have no vector, each once, in their order."""
@@ -37,7 +42,7 @@ class Store:
 
     def write(self, vectors: Mapping[bytes, np.ndarray]) -> None:
         rows = [(key, np.asarray(vector, dtype=np.float32).tobytes()) for key, vector in vectors.items()]
-        with self._database:
+        with self._errors(), self._database:
             self._database.executemany("insert or replace into features values (?, ?)", rows)
 
     def read(self, keys: Sequence[bytes]) -> np.ndarray:
@@ -49,4 +54,17 @@ class Store:
 
     def _select(self, what: str, keys: Sequence[bytes]) -> list[tuple]:
         marks = ", ".join("?" * len(keys))
-        return self._database.execute(f"select {what} from features where key in ({marks})", keys).fetchall()
+        with self._errors():
+            return self._database.execute(
+                f"select {what} from features where key in ({marks})", keys
+            ).fetchall()
+
+    @contextmanager
+    def _errors(self) -> Iterator[None]:
+        try:
+            yield
+        except sqlite3.Error as error:
+            raise Mistake(
+                f"features in {self._place}: {error}; if the disk is not full, delete that file, which only "
+                "saves encoding again"
+            ) from None
