@@ -7,12 +7,13 @@
 # ```
 #
 # scores models of open_clip, checkpoints of a training, and folders as open_clip saves them. Activation and
-# preprocessing are a folder's own, or those of the name; a file that does not state its activation is warned
-# of, since OpenAI's weights need QuickGELU (`ViT-B-32-quickgelu=epoch_5.pt`). Pictures are read as published
-# scripts read them, `Image.open(...).convert("RGB")`. Every comparison is strict, in float32: a tie is wrong
-# and counted, NaN stops. Each picture and each caption is encoded once, over all benchmarks of a call, and is
-# kept by its content for the next. `--partial` scores what is there where pictures are missing, and says how
-# many items are left out; without, that is refused.
+# pixels are a folder's own, or those of the name; of a file, the pixels are those that open_clip's weights of
+# its name want (SigLIP's are not OpenAI's). One that does not state its activation is warned of, since
+# OpenAI's weights need QuickGELU (`ViT-B-32-quickgelu=epoch_5.pt`). Pictures are read as published scripts
+# read them, `Image.open(...).convert("RGB")`. Every comparison is strict, in float32: a tie is wrong and
+# counted, NaN stops; captions that the model cuts are said. Each picture and each caption is encoded once,
+# over all benchmarks of a call, and is kept by its content for the next. `--partial` scores what is there
+# where pictures are missing or damaged, and says how many items are left out; without, that is refused.
 #
 # | Composition | and general |
 # |---|---|
