@@ -10,10 +10,11 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
-from slipform_core.benchmarks.collect import AUTHORS, Collector, entries, fields, first
+from slipform_core.benchmarks.collect import AUTHORS, Collector, entries, fields
 from slipform_core.benchmarks.items import Benchmark
 from slipform_core.benchmarks.pictures import VISUAL_GENOME, Pictures
 from slipform_core.mistakes import Mistake
+from slipform_core.sources.places import first
 
 SYMMETRIC = Path(__file__).with_name("aro_symmetric.txt")
 OTHERS = "others"

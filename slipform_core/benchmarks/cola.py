@@ -2,10 +2,11 @@
 
 from pathlib import Path
 
-from slipform_core.benchmarks.collect import Collector, entries, first
+from slipform_core.benchmarks.collect import Collector, entries
 from slipform_core.benchmarks.items import Benchmark
 from slipform_core.benchmarks.pictures import VISUAL_GENOME, Pictures
 from slipform_core.mistakes import Mistake
+from slipform_core.sources.places import first
 
 FILE = "COLA_multiobjects_matching_benchmark.json"
 FETCH = "it is at https://github.com/arijitray1993/COLA"

@@ -188,11 +188,3 @@ def fields(path: Path, number: Any, item: Any, names: Iterable[str]) -> list[Any
     if lacking := [name for name in names if name not in item]:
         raise Mistake(f"{path}: item {number} lacks {', '.join(lacking)}")
     return [item[name] for name in names]
-
-
-def first(data: Path, places: Sequence[str], fetch: str) -> Path:
-    """The first of some places below a folder that is there; Mistake names all, and how to get it."""
-    for place in places:
-        if (data / place).exists():
-            return data / place
-    raise Mistake(f"{data} has none of: {', '.join(places)}; {fetch}")

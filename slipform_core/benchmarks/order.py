@@ -6,13 +6,14 @@ from pathlib import Path
 
 import numpy as np
 
-from slipform_core.benchmarks.collect import Collector, first
+from slipform_core.benchmarks.collect import Collector
 from slipform_core.benchmarks.items import Benchmark, Photo
 from slipform_core.benchmarks.retrieval import FLICKR30K, VAL2014, karpathy_file
 from slipform_core.concreteness import load_pipeline
 from slipform_core.records import Caption
 from slipform_core.rewriters import record_rng
 from slipform_core.sources import annotations
+from slipform_core.sources.places import first
 
 NOUNS = ("NN", "NNS", "NNP", "NNPS")
 ADJECTIVES = ("JJ", "JJR", "JJS")

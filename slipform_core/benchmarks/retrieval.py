@@ -6,13 +6,14 @@ from pathlib import Path
 
 import numpy as np
 
-from slipform_core.benchmarks.collect import MISSING, first
+from slipform_core.benchmarks.collect import MISSING
 from slipform_core.benchmarks.items import Benchmark, Photo
 from slipform_core.benchmarks.pictures import coco
 from slipform_core.benchmarks.sugarcrepe import val2017
 from slipform_core.mistakes import Mistake
 from slipform_core.sources import annotations, flickr, photographs
 from slipform_core.sources.catalogue import Row
+from slipform_core.sources.places import first
 
 VAL2014 = coco("val2014")
 FLICKR30K = tuple(

@@ -2,10 +2,11 @@
 
 from pathlib import Path
 
-from slipform_core.benchmarks.collect import Collector, entries, fields, first
+from slipform_core.benchmarks.collect import Collector, entries, fields
 from slipform_core.benchmarks.items import Benchmark
 from slipform_core.benchmarks.pictures import Pictures, coco
 from slipform_core.metrics import SEVEN, SUBSETS
+from slipform_core.sources.places import first
 
 GROUPS = {
     "add": ("add_obj", "add_att"),

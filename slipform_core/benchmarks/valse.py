@@ -2,10 +2,11 @@
 
 from pathlib import Path
 
-from slipform_core.benchmarks.collect import Collector, entries, fields, first
+from slipform_core.benchmarks.collect import Collector, entries, fields
 from slipform_core.benchmarks.items import Benchmark
 from slipform_core.benchmarks.pictures import SWIG, VISDIAL, VISUAL7W, Pictures, coco
 from slipform_core.mistakes import Mistake
+from slipform_core.sources.places import first
 
 PIECES = (
     "existence",

@@ -8,10 +8,11 @@ from typing import Any
 
 import yaml
 
-from slipform_core.benchmarks.collect import Collector, entries, fields, first
+from slipform_core.benchmarks.collect import Collector, entries, fields
 from slipform_core.benchmarks.items import Benchmark
 from slipform_core.benchmarks.pictures import SWIG, VISUAL_GENOME, Pictures
 from slipform_core.mistakes import Mistake
+from slipform_core.sources.places import first
 
 FETCH = "it is at https://github.com/om-ai-lab/VL-CheckList"
 ASPECTS = {"Object": 3, "Attribute": 2, "Relation": 2}  # parts of the path that name an aspect of a kind

@@ -2,9 +2,10 @@
 
 from pathlib import Path
 
-from slipform_core.benchmarks.collect import Collector, fields, first, json_lines
+from slipform_core.benchmarks.collect import Collector, fields, json_lines
 from slipform_core.benchmarks.items import Benchmark
 from slipform_core.benchmarks.pictures import Pictures
+from slipform_core.sources.places import first
 
 FETCH = "`slipform data fetch winoground` says how to get it"
 UNPACK = "unpack images.zip there"

@@ -3,12 +3,12 @@
 from collections import Counter, defaultdict
 from pathlib import Path
 
-from slipform_core.benchmarks.collect import first
 from slipform_core.benchmarks.items import Photo
 from slipform_core.classification.labels import MultiLabelSet
 from slipform_core.mistakes import Mistake
 from slipform_core.sources import photographs
 from slipform_core.sources.annotations import items
+from slipform_core.sources.places import first
 
 PICTURES = {"train2014": 82_783, "val2014": 40_504, "train2017": 118_287, "val2017": 5_000}
 FOLDERS = ("coco-captions/annotations", "coco/annotations", "annotations")

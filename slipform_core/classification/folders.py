@@ -4,10 +4,10 @@ import re
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
-from slipform_core.benchmarks.collect import first
 from slipform_core.benchmarks.items import Photo
 from slipform_core.classification.labels import LabelledSet, Lazy
 from slipform_core.mistakes import Mistake
+from slipform_core.sources.places import first
 
 SUFFIXES = (".jpeg", ".jpg", ".png", ".webp")
 SYNSET, NUMBERED = re.compile(r"n\d{8}(?!\d)"), re.compile(r"ILSVRC2012_val_\d{8}")

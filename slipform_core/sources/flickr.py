@@ -12,7 +12,7 @@ from slipform_core.datasets.layout import (
 )
 from slipform_core.sources.annotations import captioned
 from slipform_core.sources.catalogue import Row
-from slipform_core.sources.errors import SourceError
+from slipform_core.sources.places import first
 
 CAPTIONS = (*FLICKR8K_CAPTIONS, "results_20130124.token", "results.csv")
 UNLISTED = "no lists of splits are here: all pictures are read, those that others test on among them"
@@ -34,18 +34,10 @@ def usual(folder: Path) -> str:
     return "train" if any(path.exists() for path in lists) else "all"
 
 
-def first(folder: Path, names: tuple[str, ...], otherwise: str = "") -> Path:
-    """The first of some names that a folder has; SourceError names them all, and what to do `otherwise`."""
-    for name in names:
-        if (folder / name).exists():
-            return folder / name
-    raise SourceError(f"{folder} has none of: {', '.join(names)}{otherwise}")
-
-
 def _lists(split: str) -> tuple[str, ...]:
     return f"Flickr_8k.{FLICKR8K_SPLITS[split]}.txt", f"{split}.txt"
 
 
 def _listed(folder: Path, split: str) -> frozenset[str]:
-    path = first(folder, _lists(split), "; `--split all` reads every picture")
+    path = first(folder, _lists(split), "`--split all` reads every picture")
     return flickr_listed(path)
