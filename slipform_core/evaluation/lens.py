@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from slipform_core import statistics
+from slipform_core import progress, statistics
 from slipform_core.audit import ARTICLES
 from slipform_core.benchmarks.items import Benchmark, Items
 from slipform_core.changes import WORD
@@ -136,10 +136,8 @@ def _exchanged(one: list[str], two: list[str]) -> tuple[list[int], list[int]] | 
 
 def changes(benchmark: Benchmark) -> dict[str, Changed]:
     """What each item changes, by "benchmark/subset"."""
-    return {
-        key: changed(benchmark.texts, items, key.partition("/")[2])
-        for key, items in benchmark.subsets.items()
-    }
+    subsets = progress.bar(iterable=benchmark.subsets.items(), desc="what items change", unit="subset")
+    return {key: changed(benchmark.texts, items, key.partition("/")[2]) for key, items in subsets}
 
 
 def lens(
@@ -156,7 +154,7 @@ def lens(
     """
     found: dict[str, dict[str, Any]] = {}
     pooled: dict[str, list[tuple[NDArray, ...]]] = {}
-    for key, items in benchmark.subsets.items():
+    for key, items in progress.bar(iterable=benchmark.subsets.items(), desc="lens", unit="subset"):
         name, change = key.partition("/")[0], made[key]
         if key not in outcomes:
             continue
