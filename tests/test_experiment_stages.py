@@ -100,7 +100,8 @@ def hashed_by(name: str) -> set[str]:
     """The modules whose code is in the name of a stage, through the stages that it stands on too."""
     nodes = [node for node in ast.walk(functions()[name]) if isinstance(node, ast.Call)]
     calls = [node for node in nodes if isinstance(node.func, ast.Name)]
-    named = {arg.value for call in calls if call.func.id == "code" for arg in call.args}
+    said = {node.value for node in ast.walk(functions()[name]) if isinstance(node, ast.Constant)}
+    named = {text for text in said if isinstance(text, str) and text.startswith("slipform_core.")}
     named |= {module for given in named for module in stages._graph().find_upstream_modules(given)}
     below = ("pretrain", "plant", "fine_tune", "needed_by", "trained", "judged", "matched")
     return named.union(*(hashed_by(call.func.id) for call in calls if call.func.id in below))

@@ -13,7 +13,8 @@ import torch
 from test_concrete_plant import make, some
 
 from slipform_core.judges import measure, table
-from slipform_core.models import Clip, WordTokenizer, slipform_tiny
+from slipform_core.models import Clip, WordTokenizer
+from slipform_core.models.tiny import slipform_tiny
 from slipform_core.records import Keyword
 from slipform_core.shards import Sample, read_samples
 

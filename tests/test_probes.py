@@ -11,7 +11,7 @@ from scipy.special import logsumexp
 from sklearn.model_selection import GroupKFold
 from torch.nn.functional import normalize
 
-from slipform_core.models import slipform_tiny
+from slipform_core.models.tiny import slipform_tiny
 from slipform_core.probes import features, linear_probes, text_probe
 
 NOUNS = [f"noun{k}" for k in range(12)]
