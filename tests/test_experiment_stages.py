@@ -85,15 +85,17 @@ def functions() -> dict[str, ast.FunctionDef]:
 
 
 def used_by(function: ast.FunctionDef) -> set[str]:
-    """The modules of ours that a function imports, or reads of those that the file imports."""
-    at_top = {"outcomes", "summaries"}
-    found = {node.id for node in ast.walk(function) if isinstance(node, ast.Name)} & at_top
+    """The modules of ours that a function and its helpers import, or read of those that the file imports."""
+    read = {node.id for node in ast.walk(function) if isinstance(node, ast.Name)}
+    helpers = {name for name in read - {function.name} if name.startswith("_") and name in functions()}
+    found = {name for name in read if name in ("outcomes", "summaries")}
     for node in ast.walk(function):
         if isinstance(node, ast.ImportFrom) and node.module == "slipform_core":
             found |= {alias.name for alias in node.names}
         elif isinstance(node, ast.ImportFrom):
             found.add(node.module.removeprefix("slipform_core."))
-    return {f"slipform_core.{name}" for name in found if not name.startswith("experiment")}
+    own = {f"slipform_core.{name}" for name in found if not name.startswith("experiment")}
+    return own.union(*(used_by(functions()[name]) for name in helpers))
 
 
 def hashed_by(name: str) -> set[str]:
