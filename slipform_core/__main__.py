@@ -204,7 +204,7 @@ def evaluate(
     template: Annotated[list[str], typer.Option(help="For zero-shot, such as 'a photo of a {}.'")] = (),
     probe: Annotated[list[str], typer.Option(help="The same sets, by a linear probe; repeatable.")] = (),
     probe_as: Annotated[str, typer.Option(help="plain, or clip: CLIP's own protocol.")] = "plain",
-    shots: Annotated[int | None, typer.Option(min=1, help="Training pictures a class, for probes.")] = None,
+    shots: Annotated[int | None, typer.Option(min=1, help="Training pictures a class, for --probe.")] = None,
     coco_objects: Annotated[bool, typer.Option("--coco-objects", help="COCO's objects, by probes.")] = False,
     data: Annotated[Path, typer.Option(help="Where benchmarks lie, as `data fetch` puts them.")] = DATA,
     images: Annotated[Path | None, typer.Option(help="Folder of your items' pictures.")] = None,

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 import torch
+from safetensors.torch import load_file, save_file
 from small_clip import TEXT, VISION, small_clip
 
 import slipform_core.torchvision_import  # noqa: F401, before open_clip
@@ -290,3 +291,17 @@ def test_what_was_meant_is_guessed(tmp_path: Path) -> None:
     (tmp_path / "hf/config.json").write_text("{}")
     with pytest.raises(Mistake, match="config.json is of transformers"):
         check_checkpoint(str(tmp_path / "hf"))
+
+
+def test_a_bias_of_the_logits_is_left_out_and_a_folder_that_hides_one_is_refused(tmp_path: Path) -> None:
+    made = small_clip(tmp_path, "checkpoint-bias")
+    torch.save(made.model.state_dict() | {"logit_bias": torch.tensor(-10.0)}, tmp_path / "siglip.pt")
+    spec = f"checkpoint-bias={tmp_path}/siglip.pt"
+    opened = open_checkpoint(spec)
+    assert opened.model.logit_bias is None and fingerprint(opened) == fingerprint(made)
+    folder = folder_of(opened, tmp_path / "folder")
+    assert fingerprint(open_checkpoint(str(folder))) == fingerprint(made)
+    weights = load_file(folder / "open_clip_model.safetensors") | {"logit_bias": torch.tensor(-10.0)}
+    save_file(weights, folder / "open_clip_model.safetensors")
+    with pytest.raises(Mistake, match="has a logit_bias, and the configuration no init_logit_bias"):
+        check_checkpoint(str(folder))

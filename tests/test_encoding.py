@@ -1,5 +1,7 @@
 """The encoder: pictures in memory and on disk, before and after the projection, each encoded once."""
 
+from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -167,3 +169,52 @@ def test_a_photograph_that_cannot_be_read_is_named_once(tmp_path: Path) -> None:
         with pytest.raises(BadPicture) as bad:
             encoder.pictures([Photo(str(tmp_path / name))])
         assert str(bad.value) == f"{why}: {tmp_path / name}"
+
+
+def split(texts, context_length: int = 5, *, end: int, pad: int, keep: bool) -> torch.Tensor:
+    """Tokens as transformers' tokenizers give them: words, an end if it is kept, padding."""
+    rows = torch.full((len(texts), context_length), pad)
+    for row, text in zip(rows, texts, strict=True):
+        ids = [100 + len(word) for word in text.split()][: context_length - 1] + [end]
+        ids = ids if keep else ids[:-1] + [pad]
+        row[: len(ids)] = torch.tensor(ids)
+    return rows
+
+
+@pytest.mark.parametrize(
+    ("end", "pad", "keep"),
+    [(2, 0, True), (1, 1, True), (2, 0, False)],
+    ids=["open_clip", "SigLIP, whose end is its padding", "CLIPA, which strips its end"],
+)
+def test_texts_that_the_model_cuts_are_found_with_any_tokenizer(end, pad, keep, tmp_path: Path) -> None:
+    clip = replace(small_clip(tmp_path), tokenize=partial(split, end=end, pad=pad, keep=keep))
+    encoder = Encoder(clip)
+    texts = ["a bb", "aa bb cc dd", "aa bb cc dd e", "aa bb cc dd eee fff", "aa bb cc \ud83d"]
+    assert encoder.context == 5
+    assert encoder.cut(texts) == ["aa bb cc dd e", "aa bb cc dd eee fff"]
+
+
+def test_a_tokenizer_that_refuses_long_texts_cuts_none(tmp_path: Path) -> None:
+    def refusing(texts):
+        return torch.zeros(len(texts), 5, dtype=torch.long)
+
+    assert Encoder(replace(small_clip(tmp_path), tokenize=refusing)).cut(["a text of many characters"]) == []
+
+
+def test_all_damaged_files_are_named_those_of_equal_bytes_too(tmp_path: Path) -> None:
+    photos = saved(tmp_path, 7)
+    for number in (1, 3, 4):
+        Path(photos[number].place).write_bytes(b"")
+    Path(photos[5].place).unlink()
+    encoder = Encoder(small_clip(tmp_path), batch=2)
+    for projected in (True, False):
+        with pytest.raises(
+            encoding.UnreadablePictures, match="4 pictures cannot be read, the first: "
+        ) as bad:
+            encoder.pictures(photos, projected=projected)
+        assert set(bad.value.why) == {photos[number].place for number in (1, 3, 4, 5)}
+        assert bad.value.why[photos[5].place] == "missing picture"
+    good = [photos[number] for number in (0, 2, 6)]
+    assert encoder.encoded["pictures"] == 6, "three before the projection, three more after it"
+    # Other batches round otherwise, in the last digits of float32.
+    np.testing.assert_allclose(encoder.pictures(good), Encoder(encoder.clip).pictures(good), atol=1e-6)

@@ -2,6 +2,7 @@
 
 import json
 import re
+import shutil
 from collections import Counter
 from dataclasses import dataclass, field
 from functools import partial
@@ -12,6 +13,7 @@ import numpy as np
 import pytest
 import torch
 from PIL import Image
+from safetensors.torch import load_file, save_file
 from small_clip import TEXT, VISION, small_clip
 from test_leaks import planted
 from test_main import ROOT, call
@@ -561,3 +563,50 @@ def test_chance_on_few_items_accuses_no_model() -> None:
     scores = [Score("own", "all", "i2t", 0.75, count, 0.15) for count in (8, 800)]
     few, many = (chance_warning([each])[0] for each in scores)
     assert few.endswith("8 are too few to tell") and "loaded wrongly" in many
+
+
+def test_after_an_error_the_tables_are_of_the_models_that_were_done(
+    task, tmp_path, monkeypatch, capsys
+) -> None:
+    items = items_file(tmp_path / "mine")
+    (tmp_path / "scores.md").write_text("of an earlier call")
+    broken = tmp_path / "broken"
+    broken.mkdir()
+    for path in (task / "other").iterdir():
+        (broken / path.name).write_bytes(path.read_bytes())
+    weights = load_file(broken / "open_clip_model.safetensors")
+    weights["text_projection"] *= float("nan")
+    save_file(weights, broken / "open_clip_model.safetensors", metadata={"activation": "GELU"})
+    assert call(words(task, tmp_path, str(broken), "--items", str(items)), monkeypatch) == 2
+    assert "model broken: own_items: " in capsys.readouterr().err
+    table = (tmp_path / "scores.md").read_text()
+    assert "one" in table and "broken" not in table and "earlier" not in table
+    assert (tmp_path / "one.json").exists() and not (tmp_path / "broken.json").exists()
+
+
+def test_a_set_is_looked_at_once_and_one_without_training_is_no_probe(
+    flowers, task, tmp_path, monkeypatch, capsys
+) -> None:
+    from slipform_core.evaluating import runs
+
+    calls = []
+    monkeypatch.setattr(runs, "find_leaks", lambda *given: calls.append(given) or None)
+    rows = [("seen.jpg", None, None, Image.new("RGB", (40, 40)), Image.new("RGB", (40, 40)))]
+    more = ["--zero-shot", str(flowers), "--probe", str(flowers), "--template", "{} here"]
+    more += ["--trained", str(planted(tmp_path / "batch", rows))]
+    assert call(words(task, tmp_path, *more), monkeypatch) == 0
+    assert len(calls) == 1
+    protocol = json.loads((tmp_path / "one.json").read_text())["values"]["benchmarks"]
+    assert protocol[f"zero-shot {flowers.name}"]["protocol"]["prompts"] == "--template"
+    (tmp_path / "bare").mkdir()
+    (tmp_path / "bare/test").symlink_to(flowers / "test")
+    assert call(words(task, tmp_path / "out", "--probe", str(tmp_path / "bare")), monkeypatch) == 2
+    assert "bare has no training pictures to probe with" in capsys.readouterr().err
+    assert not list((tmp_path / "out").glob("*.sqlite"))
+
+
+def test_a_damaged_picture_of_a_set_of_classes_is_named(flowers, task, tmp_path, monkeypatch, capsys) -> None:
+    shutil.copytree(flowers, tmp_path / "mine")
+    (tmp_path / "mine/test/rose/2.png").write_bytes(b"")
+    assert call(words(task, tmp_path, "--zero-shot", str(tmp_path / "mine"), "--partial"), monkeypatch) == 2
+    assert "damaged picture: " in (said := capsys.readouterr().err) and "2.png" in said

@@ -229,16 +229,18 @@ def test_panels_share_rows_and_have_one_legend(monkeypatch: pytest.MonkeyPatch) 
 def test_objectives_are_shown_against_info_nce_on_the_same_negatives(monkeypatch: pytest.MonkeyPatch) -> None:
     shown = []
     monkeypatch.setattr(plt, "show", lambda: shown.append(plt.gcf()))
-    settings = SETTINGS | {"plain": {"loss": "info_nce"}, "hc_cement": {"loss": "cement"}}
+    plain = {"negatives": None, "loss": "info_nce"}
+    settings = SETTINGS | {"plain": plain, "hc_cement": {"negatives": "hc", "loss": "cement"}}
+    settings |= {name: {"negatives": "hc", "loss": "some_loss"} for name in ("hc_other", "hc_not_run")}
     seeds = []
     for seed in range(3):
         one, other = result(seed), result(100 + seed)
-        values = one.values | {"swap_other": other.values["plain"]}
+        values = one.values | dict.fromkeys(("swap_other", "hc_other"), other.values["plain"])
         seeds.append(Result("composition", "mini", values, {"config": {"arms": settings}}))
     arms.objectives(seeds)
     (figure,) = shown
     assert [axes.get_title() for axes in figure.axes] == ["macro", "SugarCrepe", "SugarCrepe++ ITT"]
-    rows = ["plain", "hc_cement", "swap_other"]
+    rows = ["plain", "hc_cement", "hc_other"]
     assert [label.get_text() for label in figure.axes[0].get_yticklabels()] == rows
     for axes in figure.axes:
         drawn = axes.containers[0].lines[0].get_xdata()

@@ -160,7 +160,8 @@ def test_names_that_torchvision_lacks_are_given(tmp_path: Path) -> None:
         save(tmp_path, "torchvision/eurosat/2750", kind, "1.jpg", seed=number)
     found = labelled_set("eurosat", tmp_path)
     assert found.classes[:2] == ("annual crop land", "forest") and len(found.classes) == 10
-    assert found.train is None and found.source.startswith("torchvision's EuroSAT, all of it; templates of ")
+    assert found.train is None and found.source == "torchvision's EuroSAT, all of it"
+    assert "openai/CLIP" in found.prompts
     assert found.templates[0] == "a centered satellite photo of {}." and len(found.templates) == 3
 
 

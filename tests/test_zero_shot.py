@@ -153,6 +153,7 @@ def test_five_classes_have_no_top5_and_the_protocol_is_json() -> None:
         "classes_tested": 2,
         "test_pictures": 2,
         "classifier": ENSEMBLE,
+        "prompts": "",
         "templates": ["one {}"],
         "classes_named_alike": 2,
     }

@@ -12,6 +12,7 @@ from slipform_core.benchmarks.items import Benchmark, Items, Photo
 from slipform_core.mistakes import Mistake
 from slipform_core.sources import photographs
 
+REST = "; --partial scores the rest, and says so"
 MISSING, NO_TEXT, SAME = "missing picture", "no text", "contradicted by another item"
 
 Row = tuple[list[int], list[int], int]  # pictures, captions, cluster
@@ -101,8 +102,7 @@ class Collector:
         wrong = wrong or self._other_numbers(subsets, published or {}, total)
         if not subsets or (wrong and not partial):
             said = "; ".join(wrong) or "it has no items"
-            hint = "; --partial scores the rest, and says so" if subsets and not partial else ""
-            raise Mistake(f"benchmark {self.name}: {said}{hint}")
+            raise Mistake(f"benchmark {self.name}: {said}{REST if subsets and not partial else ''}")
         note = f"; {kept:,} items say the opposite of another of the same picture, kept as published"
         return Benchmark(
             self.name,

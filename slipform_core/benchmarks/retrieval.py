@@ -6,7 +6,7 @@ from pathlib import Path
 
 import numpy as np
 
-from slipform_core.benchmarks.collect import MISSING
+from slipform_core.benchmarks.collect import MISSING, REST
 from slipform_core.benchmarks.items import Benchmark, Photo
 from slipform_core.benchmarks.pictures import coco
 from slipform_core.benchmarks.sugarcrepe import val2017
@@ -95,8 +95,7 @@ def _benchmark(name: str, rows: Iterable[Row], protocol: str, partial: bool) -> 
         counted = f"{len(photos):,} pictures and {len(found):,} captions"
         wrong.append(f"{counted}, published {pictures:,} and {captions:,}")
     if not found or (wrong and not partial):
-        hint = "" if partial else "; --partial scores the rest, and says so"
-        raise Mistake(f"benchmark {name}: {'; '.join(wrong)}{hint}")
+        raise Mistake(f"benchmark {name}: {'; '.join(wrong)}{REST if found and not partial else ''}")
     queries, owners = np.array(found, dtype=np.intp).T
     return Benchmark(
         name,

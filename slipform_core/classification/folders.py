@@ -39,8 +39,8 @@ def imagenet(data: Path, *, partial: bool = False) -> LabelledSet:
     training = [root / name for name in ("train", f"{INSIDE}/train") if (root / name).is_dir()]
     train = Lazy(lambda: list(_by_synset(training[0], {}, index))) if training else None
     names, templates = imagenet_prompts()
-    source = f"ILSVRC 2012, validation; {NAMES}"
-    return LabelledSet("imagenet", names, test, train, templates=templates, source=source)
+    source = "ILSVRC 2012, validation"
+    return LabelledSet("imagenet", names, test, train, templates=templates, source=source, prompts=NAMES)
 
 
 def labelled_folder(folder: Path) -> LabelledSet:
@@ -59,8 +59,11 @@ def labelled_folder(folder: Path) -> LabelledSet:
     if set(classes) <= set(order):
         names, templates = imagenet_prompts()
         names = tuple(names[order.index(synset)] for synset in classes)
-        return LabelledSet(folder.name, names, test, train, templates=templates, source=f"{folder}; {NAMES}")
-    return LabelledSet(folder.name, tuple(map(readable, classes)), test, train, source=str(folder))
+        return LabelledSet(
+            folder.name, names, test, train, templates=templates, source=str(folder), prompts=NAMES
+        )
+    said = tuple(map(readable, classes))
+    return LabelledSet(folder.name, said, test, train, source=str(folder), prompts="the folders' names")
 
 
 def imagenet_synsets() -> list[str]:

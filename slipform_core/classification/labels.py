@@ -24,7 +24,7 @@ class LabelledSet:
     test, train, val: pictures and their classes as indices; `val` where the makers set pictures of the
     training aside to choose by. classes: names as prompts have them. templates: what becomes a prompt with a
     class in the place of {}; Mistake for one without. metric: the score that the protocol of the set reports.
-    source: of the pictures, names and templates, in words.
+    source, prompts: where the pictures, and the names and templates, are from, in words.
     """
 
     name: str
@@ -35,6 +35,7 @@ class LabelledSet:
     templates: tuple[str, ...] = PLAIN
     metric: str = TOP1
     source: str = ""
+    prompts: str = ""
 
     def __post_init__(self) -> None:
         if plain := [template for template in self.templates if "{}" not in template]:

@@ -69,7 +69,7 @@ def _held_out(given: LabelledSet, train: Part, seed: int) -> tuple[Part, Part]:
         parts = train_test_split(*train, test_size=1 / HELD, stratify=train[1], random_state=seed)
     except ValueError as error:
         why = " ".join(str(error).split())
-        raise Mistake(f"{given.name}: too few pictures to choose C on some of them, give C: {why}") from None
+        raise Mistake(f"{given.name}: too few pictures to choose C on some of them: {why}") from None
     return (parts[0], parts[2]), (parts[1], parts[3])
 
 

@@ -67,9 +67,16 @@ def torchvision_set(data: Path, name: str, *, download: bool = False) -> Labelle
     found = test.data  # made at once, so that one that is not here is said at once
     classes = kind.classes or tuple(map(readable, found.classes))
     part = kind.test.get("split", "test") if kind.test else "all of it"
-    source = f"torchvision's {kind.name}, {part}; {templates.SOURCE}"
     return LabelledSet(
-        name, classes, test, train, val, templates=templates.BY_SET[name], metric=kind.metric, source=source
+        name,
+        classes,
+        test,
+        train,
+        val,
+        templates=templates.BY_SET[name],
+        metric=kind.metric,
+        source=f"torchvision's {kind.name}, {part}",
+        prompts=templates.SOURCE,
     )
 
 

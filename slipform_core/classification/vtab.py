@@ -51,8 +51,14 @@ def vtab_task(data: Path, task: str, *, download: bool = False) -> LabelledSet:
     parts = [Lazy(partial(_build, name, str(data / FOLDER / task), split, download)) for split in splits]
     made = parts[0].data
     templates = tuple(template.replace("{c}", "{}") for template in made.templates)
-    source = f"VTAB's {task} with the classes and templates of clip-benchmark; training is VTAB-1k's"
-    return LabelledSet(f"vtab-{task}", tuple(made.classes), *parts, templates=templates, source=source)
+    return LabelledSet(
+        f"vtab-{task}",
+        tuple(made.classes),
+        *parts,
+        templates=templates,
+        source=f"VTAB's {task}; training is VTAB-1k's",
+        prompts="classes and templates of clip-benchmark",
+    )
 
 
 def _build(name: str, root: str, split: str, download: bool) -> Any:

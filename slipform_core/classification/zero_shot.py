@@ -28,6 +28,7 @@ def zero_shot(encoder: Encoder, given: LabelledSet) -> Classified:
     alike = Counter(given.classes)
     protocol = {
         "classifier": ENSEMBLE,
+        "prompts": given.prompts,
         "templates": list(given.templates),
         "classes_named_alike": sum(count for count in alike.values() if count > 1),
     }

@@ -8,7 +8,7 @@ from dataclasses import asdict, dataclass, replace
 from functools import partial as bound
 from pathlib import Path
 
-from slipform_core.benchmarks import own, without
+from slipform_core.benchmarks import own
 from slipform_core.classification import (
     PROBES,
     LabelledSet,
@@ -21,13 +21,10 @@ from slipform_core.classification import (
 from slipform_core.evaluating.runs import Asked, Task, evaluate_models, names_of, plain, read
 from slipform_core.evaluating.shown import remove_tables, write_tables
 from slipform_core.evaluation.blind import BLIND, language_model
-from slipform_core.evaluation.encoding import UnreadablePictures
 from slipform_core.mistakes import Mistake
 from slipform_core.models import check_checkpoint, open_checkpoint
 from slipform_core.results import Result
 from slipform_core.shards import read_manifest
-
-UNREADABLE = "picture that cannot be read"
 
 
 @dataclass(frozen=True)
@@ -90,35 +87,20 @@ def run(request: Request, *, out: Path, command: str) -> list[Result]:
         features=request.features,
         baselines=baselines,
         trained=request.trained,
+        partial=request.partial,
     )
     load = bound(open_checkpoint, **where)
     models = {name: bound(load, model) for name, model in zip(names, request.models, strict=True)}
     config = plain(asdict(request)) | {"notes": notes}
     remove_tables(out)
-    while True:
-        done: list[Result] = []
-        try:
-            for result in evaluate_models(models, asked, out=out, command=command, config=config):
-                done.append(result)  # noqa: PERF402, what was done before an error is kept
-            return done
-        except UnreadablePictures as bad:
-            if not request.partial:
-                raise
-            asked = _readable(asked, bad)
-        finally:
-            if done:
-                write_tables(done, out)
-
-
-def _readable(asked: Asked, bad: UnreadablePictures) -> Asked:
-    """Without the items of pictures that cannot be read; raises `bad` where they are of a set of classes."""
+    done: list[Result] = []
     try:
-        rest = [without(each, bad.places, UNREADABLE) for each in asked.benchmarks]
-    except Mistake as nothing:
-        raise Mistake(f"{nothing}; {bad}") from None
-    if all(one is other for one, other in zip(rest, asked.benchmarks, strict=True)):
-        raise bad
-    return replace(asked, benchmarks=rest)
+        for result in evaluate_models(models, asked, out=out, command=command, config=config):
+            done.append(result)  # noqa: PERF402, what was done before an error is kept
+    finally:
+        if done:
+            write_tables(done, out)
+    return done
 
 
 def _check_place(folder: Path) -> None:
@@ -150,11 +132,14 @@ def _tasks(request: Request) -> dict[str, Task]:
     sets = {name: labelled(name) for name in dict.fromkeys([*request.probe, *request.zero_shot])}
     _distinct(given.name for given in sets.values())
     for given in map(sets.get, dict.fromkeys(request.probe)):
+        if given.train is None:
+            raise Mistake(f"{given.name} has no training pictures to probe with")
         tasks[f"linear probe of {given.name}"] = Task(bound(linear_probe, given=given, probe=probe), given)
     if request.coco_objects:
         objects = coco_objects(request.data, partial=request.partial)
         tasks["probe of COCO's objects"] = Task(bound(multi_label_probe, given=objects), objects)
     for given in map(sets.get, dict.fromkeys(request.zero_shot)):
-        given = replace(given, templates=tuple(request.templates) or given.templates)
+        if request.templates:
+            given = replace(given, templates=tuple(request.templates), prompts="--template")
         tasks[f"zero-shot {given.name}"] = Task(bound(zero_shot, given=given), given)
     return tasks

@@ -5,7 +5,7 @@ import re
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from textwrap import shorten
@@ -14,23 +14,24 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from slipform_core import outcomes, results
-from slipform_core.benchmarks import READERS, Benchmark
+from slipform_core.benchmarks import READERS, Benchmark, without
 from slipform_core.classification import Classified, LabelledSet, MultiLabelSet
 from slipform_core.config import fingerprint
 from slipform_core.evaluation import Encoder, Evaluation, score
-from slipform_core.evaluation.averages import averages, differences, differences_of_pictures
+from slipform_core.evaluation.averages import Right, averages, differences, differences_of_pictures
 from slipform_core.evaluation.blind import BLIND, Baseline, blind, with_micro
+from slipform_core.evaluation.encoding import UnreadablePictures
 from slipform_core.evaluation.leaks import Leaks, chance_warning, find_leaks, read_trained
 from slipform_core.evaluation.lens import Changed, changes, lens
 from slipform_core.metrics import macro_of
-from slipform_core.mistakes import Mistake
+from slipform_core.mistakes import BadPicture, Mistake
 from slipform_core.models import Clip, activation
 from slipform_core.records import Score
 from slipform_core.stages import code
 
 SEED = 0  # of the bootstrap
 
-Outcomes = Mapping[str, np.ndarray]  # by metric, which pictures are right
+UNREADABLE = "picture that cannot be read"
 
 
 class Task(NamedTuple):
@@ -44,7 +45,7 @@ class _Found(NamedTuple):
     """What a model has right, by benchmark and by task."""
 
     evaluations: dict[str, Evaluation]
-    classified: dict[str, Outcomes]
+    classified: dict[str, Right]
 
 
 @dataclass(frozen=True)
@@ -52,8 +53,8 @@ class Asked:
     """What models are scored on, and beside their scores.
 
     tasks: classifiers of an encoder's features, by name. baselines: that see no picture. trained:
-    ConcreteBatch folders, whose pictures should not be tested on.
-    features: the folder where what was encoded is kept.
+    ConcreteBatch folders, whose pictures should not be tested on. partial: whether items of pictures that
+    cannot be read are left out. features: the folder where what was encoded is kept.
     """
 
     benchmarks: Sequence[Benchmark] = ()
@@ -62,6 +63,7 @@ class Asked:
     features: Path | None = None
     baselines: Mapping[str, Baseline] = field(default_factory=lambda: BLIND)
     trained: Sequence[Path] = ()
+    partial: bool = False
 
     @cached_property
     def blind(self) -> dict[str, list[Score]]:
@@ -74,12 +76,10 @@ class Asked:
         if not self.trained:
             return {}
         trained = read_trained(self.trained)
-        sets = {id(task.given): task.given for task in self.tasks.values()}
-        of_sets = {
-            key: find_leaks(trained, (shown for shown, _ in given.test)) for key, given in sets.items()
-        }
+        tested = {id(task.given.test): task.given.test for task in self.tasks.values()}
+        of_sets = {key: find_leaks(trained, (shown for shown, _ in pairs)) for key, pairs in tested.items()}
         of_benchmarks = {each.name: find_leaks(trained, each.pictures) for each in self.benchmarks}
-        return of_benchmarks | {name: of_sets[id(task.given)] for name, task in self.tasks.items()}
+        return of_benchmarks | {name: of_sets[id(task.given.test)] for name, task in self.tasks.items()}
 
     @cached_property
     def changes(self) -> dict[str, dict[str, Changed]]:
@@ -107,12 +107,17 @@ def evaluate_models(
     """Score models one after the other; each has its results file in `out` before the next is loaded.
 
     models: by name, what loads each. config: how, for the file. From the second model on, each is also
-    compared with the first, on the same items.
+    compared with the first, on the same items. UnreadablePictures where pictures cannot be read, unless the
+    first model's are left out.
     """
     base: _Found | None = None
     for name, load in models.items():
         started = time.monotonic()
-        values, found = _evaluate(name, load(), asked)
+        encoder = Encoder(load(), folder=asked.features, batch=asked.batch)
+        # Probes first: features before the projection bring those after it, which others may ask for.
+        classified = _classify(name, encoder, asked)
+        asked = _readable(encoder, asked, narrow=asked.partial and base is None)
+        values, found = _evaluate(name, encoder, asked, classified)
         if base:
             values["differences"] = {"to": next(iter(models))} | _differences(asked, found, base)
         base = base or found
@@ -160,15 +165,38 @@ def _differences(asked: Asked, found: _Found, base: _Found) -> dict[str, Any]:
     return plain(of_benchmarks | of_tasks)
 
 
-def _evaluate(name: str, clip: Clip, asked: Asked) -> tuple[dict[str, Any], _Found]:
-    encoder = Encoder(clip, folder=asked.features, batch=asked.batch)
-    # Probes first: features before the projection bring those after it, which others may ask for.
-    scored, found, classified = {}, {}, {}
+def _classify(name: str, encoder: Encoder, asked: Asked) -> dict[str, Classified]:
+    found = {}
     for said, task in asked.tasks.items():
         with _numbers(name, said):
-            made = task.run(encoder)
-        scored[said] = _classified(made, asked.leaks.get(said))
-        classified[said] = made.outcomes
+            found[said] = task.run(encoder)
+    return found
+
+
+def _readable(encoder: Encoder, asked: Asked, *, narrow: bool) -> Asked:
+    """Encodes all pictures; where some cannot be read, without their items where `narrow`."""
+    why: dict[str, str] = {}
+    for benchmark in asked.benchmarks:
+        try:
+            encoder.pictures(benchmark.pictures)
+        except UnreadablePictures as some:
+            why |= some.why
+    if not why:
+        return asked
+    if not narrow:
+        raise UnreadablePictures(why)
+    try:
+        rest = [without(each, why, UNREADABLE) for each in asked.benchmarks]
+    except Mistake as nothing:
+        raise Mistake(f"{nothing}; {UnreadablePictures(why)}") from None
+    return replace(asked, benchmarks=rest)
+
+
+def _evaluate(
+    name: str, encoder: Encoder, asked: Asked, classified: Mapping[str, Classified]
+) -> tuple[dict[str, Any], _Found]:
+    clip, found = encoder.clip, {}
+    scored = {said: _classified(made, asked.leaks.get(said)) for said, made in classified.items()}
     for benchmark in asked.benchmarks:
         images, texts = encoder.pictures(benchmark.pictures), encoder.texts(benchmark.texts)
         with _numbers(name, benchmark.name):
@@ -189,15 +217,15 @@ def _evaluate(name: str, clip: Clip, asked: Asked) -> tuple[dict[str, Any], _Fou
         for each in evaluation.scores
     }
     values = {"model": about, "macro": macro_of(means), "benchmarks": scored}
-    return values, _Found(found, classified)
+    return values, _Found(found, {said: made.outcomes for said, made in classified.items()})
 
 
 def _cut(encoder: Encoder, texts: Sequence[str]) -> str | None:
     """What to say of texts that the model does not read to their end."""
     if not (found := encoder.cut(texts)):
         return None
-    limit, first = encoder.clip.model.context_length, shorten(found[0], 60)
-    return f"{len(found):,} of {len(texts):,} texts are cut, of more than {limit} tokens, such as {first!r}"
+    counted = f"{len(found):,} of {len(texts):,} texts are cut, of more than {encoder.context} tokens"
+    return f"{counted}, such as {shorten(found[0], 60)!r}"
 
 
 @contextmanager
@@ -205,7 +233,7 @@ def _numbers(model: str, of: str) -> Iterator[None]:
     """Makes NaN, which scores refuse, a Mistake that names the model."""
     try:
         yield
-    except Mistake:
+    except (Mistake, BadPicture):
         raise
     except ValueError as error:
         raise Mistake(f"model {model}: {of}: {' '.join(str(error).split())[:400]}") from None

@@ -13,7 +13,7 @@ from slipform_core.statistics import Estimate, clustered_bootstrap
 
 DRAWS = 1000
 Columns = dict[str, tuple[np.ndarray, np.ndarray]]
-Outcomes = Mapping[str, np.ndarray]  # by metric
+Right = Mapping[str, np.ndarray]  # bool (N,) by metric
 
 
 class Average(NamedTuple):
@@ -91,7 +91,7 @@ def differences(
 
 
 def differences_of_pictures(
-    left: Outcomes, right: Outcomes, rng: Generator, draws: int = DRAWS
+    left: Right, right: Right, rng: Generator, draws: int = DRAWS
 ) -> dict[str, dict[str, float]]:
     """left - right as `differences` has it, by metric, of outcomes each of which is another picture's."""
     found = {}

@@ -1,8 +1,10 @@
 """Pictures and texts as features: each once for a model, whatever number of benchmarks asks for it."""
 
-from collections import deque
+from collections import defaultdict, deque
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass, field
+from functools import cached_property
 from operator import length_hint
 from pathlib import Path
 
@@ -25,7 +27,7 @@ READ = 256  # files whose bytes are held at a time
 
 Shown = Photo | Image  # a photograph by where it lies, or a picture in memory
 Content = tuple[bytes, bytes | Image | None]  # the key of a picture, and what was read for it
-New = tuple[bytes, Shown, "Future[Tensor]"]  # the key of a picture, and its pixels to come
+New = tuple[bytes, "Future[Tensor]"]  # the key of a picture, and its pixels to come
 SAID = 3  # photographs that an error names
 
 
@@ -33,10 +35,23 @@ class UnreadablePictures(BadPicture):
     """Photographs that cannot be read, by their places; all others of the same call are encoded and kept."""
 
     def __init__(self, why: Mapping[str, str]):
-        self.places = tuple(why)
+        self.why = why
         named = [f"{reason}: {place}" for place, reason in why.items()][:SAID]
         more = f"{len(why):,} pictures cannot be read, the first: " if len(why) > 1 else ""
         super().__init__(more + "; ".join(named))
+
+
+@dataclass
+class _Bad:
+    """What of a call's photographs cannot be read, and why, by place; damaged ones by their content."""
+
+    missing: dict[str, str] = field(default_factory=dict)
+    damaged: dict[bytes, str] = field(default_factory=dict)
+    places: defaultdict[bytes, list[str]] = field(default_factory=lambda: defaultdict(list))
+
+    def why(self) -> dict[str, str]:
+        said = ((place, why) for key, why in self.damaged.items() for place in self.places[key])
+        return self.missing | dict(said)
 
 
 class Encoder:
@@ -72,17 +87,25 @@ class Encoder:
 
     def cut(self, texts: Sequence[str]) -> list[str]:
         """The texts that have more tokens than the model reads; none of a tokenizer that refuses these."""
-        limit = getattr(self.clip.model, "context_length", None)
+        limit = self.context
         # A token has a byte at least, and two are marks of start and end.
-        long = [text for text in dict.fromkeys(texts) if limit and len(text.encode()) > limit - 2]
+        long = [text for text in dict.fromkeys(texts) if len(text.encode(errors="replace")) > limit - 2]
         found: list[str] = []
         for part in chunked(long, READ):
             try:
-                last = self.clip.tokenize(["", *part], context_length=limit + 1)[:, -1].tolist()
+                longer = self.clip.tokenize(["", *part], context_length=limit + 1)
             except TypeError:
                 return []
-            found += [text for text, token in zip(part, last[1:], strict=True) if token != last[0]]
+            # With room for one more, what was cut ends otherwise: by its next token, or later by its mark.
+            short = self.clip.tokenize(["", *part])
+            other = (short != longer[:, :limit]).any(dim=1) | (longer[:, -1] != longer[0, -1])
+            found += [text for text, cut in zip(part, other[1:].tolist(), strict=True) if cut]
         return found
+
+    @cached_property
+    def context(self) -> int:
+        """How many tokens the model reads of a text."""
+        return np.shape(self.clip.tokenize([""]))[1]
 
     def pictures(self, pictures: Iterable[Shown], *, projected: bool = True) -> np.ndarray:
         """Unit vectors (P, D) float32, or the tower's features (P, W) before its projection, as they come.
@@ -92,12 +115,15 @@ class Encoder:
         read, Mistake a tower without a projection of its own.
         """
         keys: list[bytes] = []
-        bad: dict[str, str] = {}
+        bad = _Bad()
         waiting: deque[New] = deque()
         total = length_hint(pictures) or None
+        again = isinstance(pictures, Sequence) and all(
+            isinstance(shown, Photo) and shown in self._known for shown in pictures
+        )
         with (
             ThreadPoolExecutor(THREADS) as pool,
-            progress.bar(desc="pictures", unit="picture", total=total) as bar,
+            progress.bar(desc="pictures", unit="picture", total=total, disable=again) as bar,
         ):
             for found in self._missing(pictures, keys, projected, pool, bar, bad):
                 waiting.append(found)
@@ -105,8 +131,8 @@ class Encoder:
                     self._encode([waiting.popleft() for _ in range(self.batch)], projected, bad)
             for part in chunked(waiting, self.batch):
                 self._encode(part, projected, bad)
-        if bad:
-            raise UnreadablePictures(bad)
+        if why := bad.why():
+            raise UnreadablePictures(why)
         return self._store.read(keys if projected else [_unprojected(key) for key in keys])
 
     def _missing(
@@ -116,24 +142,23 @@ class Encoder:
         projected: bool,
         pool: ThreadPoolExecutor,
         bar,
-        bad: dict[str, str],
+        bad: _Bad,
     ) -> Iterator[New]:
-        """What of the pictures the store lacks, each content once; adds the key of each picture to `keys`.
-
-        bad: gets the places of those that are not there, and why.
-        """
+        """What of the pictures the store lacks, each content once; adds the key of each picture to `keys`."""
         asked: set[bytes] = set()
         for part in chunked(pictures, READ):
             read = list(zip(part, pool.map(self._content, part), strict=True))
-            bad |= {shown.place: content for shown, content in read if isinstance(content, str)}
+            bad.missing |= {shown.place: content for shown, content in read if isinstance(content, str)}
             found = [(shown, content) for shown, content in read if not isinstance(content, str)]
             self._known |= {shown: key for shown, (key, _) in found if isinstance(shown, Photo)}
             kept = {key if projected else _unprojected(key): key for _, (key, _) in found}
             missing = {kept[key] for key in self._store.missing(kept)}
             for shown, (key, data) in found:
+                if key in missing and isinstance(shown, Photo):
+                    bad.places[key].append(shown.place)
                 if key in missing and key not in asked:
                     asked.add(key)
-                    yield key, shown, pool.submit(self._pixels, shown, data)
+                    yield key, pool.submit(self._pixels, shown, data)
                 keys.append(key)
                 bar.update()
 
@@ -156,14 +181,14 @@ class Encoder:
         picture = photographs.as_stored(data or photographs.content(shown.place))
         return self.clip.transform(picture.crop(shown.box) if shown.box else picture)
 
-    def _encode(self, new: Sequence[New], projected: bool, bad: dict[str, str]) -> None:
+    def _encode(self, new: Sequence[New], projected: bool, bad: _Bad) -> None:
         keys, pixels = [], []
-        for key, shown, coming in new:
+        for key, coming in new:
             try:
                 pixels.append(coming.result())
                 keys.append(key)
             except BadPicture as error:
-                bad[shown.place] = str(error)
+                bad.damaged[key] = str(error)
         if not keys:
             return
         stacked = torch.stack(pixels)

@@ -229,7 +229,11 @@ def panels_of(gained: Gains, against: str, seeds: int) -> None:
 def objectives(seeds: Sequence[Result]) -> None:
     """Cement, other objectives and none, each against InfoNCE on the same concrete negatives."""
     settings = seeds[0].made["config"]["arms"]
-    others = [arm for arm, of in settings.items() if of["loss"] not in _LOSSES]
+    others = [
+        arm
+        for arm, of in settings.items()
+        if arm in seeds[0].values and of["negatives"] == "hc" and of["loss"] not in _LOSSES
+    ]
     columns = {name: TABLE_2[name] for name in OBJECTIVES}
     gained = gains(seeds, ["plain", "hc_cement", *others], "hc_info_nce", columns)
     panels_of(gained, "hc_info_nce", len(seeds))

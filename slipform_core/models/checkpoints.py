@@ -59,7 +59,7 @@ def check_checkpoint(spec: str, *, device: str = "cpu", precision: str = "float3
     if source.file:
         try:
             if model := _empty(source.name):
-                foreign.load(model, source.file)
+                foreign.load(model, source.file, bias=not source.name.startswith(LOCAL))
         except ValueError as error:
             raise Mistake(f"model {spec!r}: {error}") from None
     return list(source.notes)
@@ -70,7 +70,9 @@ def _empty(name: str) -> nn.Module | None:
     import open_clip
 
     with suppress(Exception), quietly(), torch.device("meta"):
-        return open_clip.create_model(name, None, device="meta", load_weights=False)
+        return open_clip.create_model(
+            name, None, device="meta", load_weights=False, pretrained_image=False, pretrained_text=False
+        )
     return None
 
 

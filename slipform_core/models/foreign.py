@@ -26,16 +26,22 @@ def check_fit(model: nn.Module, path: Path) -> None:
             raise ValueError(f"{path} does not fit: {name} is {shape} there, {mine[name]} in the model")
 
 
-def load(model: nn.Module, path: Path) -> None:
+def load(model: nn.Module, path: Path, *, bias: bool = True) -> None:
     """Load a file's weights into a model, all of them; ValueError says what does not fit.
 
-    A bias of the logits, which a loss such as SigLIP's trains, changes no ranking, and is loaded too. On the
-    device "meta" nothing is loaded, but what does not fit is found.
+    bias: whether the bias of the logits, which a loss such as SigLIP's trains and which changes no ranking,
+    may be left out where the model has none. On the device "meta" nothing is loaded, but what does not fit is
+    found.
     """
     import open_clip
 
     check_fit(model, path)
-    if "logit_bias" in shapes(path) and model.logit_bias is None:
+    unwanted = "logit_bias" in shapes(path) and model.logit_bias is None
+    if unwanted and not bias:
+        raise ValueError(
+            f"{path} does not fit: it has a logit_bias, and the configuration no init_logit_bias"
+        )
+    if unwanted:
         model.logit_bias = nn.Parameter(torch.zeros((), device=model.logit_scale.device))
     try:
         with warnings.catch_warnings():
@@ -43,6 +49,9 @@ def load(model: nn.Module, path: Path) -> None:
             open_clip.load_checkpoint(model, str(path), weights_only=True)
     except Exception as error:  # a file that is no checkpoint makes torch raise what it likes
         raise ValueError(f"{path} does not fit: {_said(error)}") from None
+    if unwanted:
+        del model.logit_bias
+        model.logit_bias = None  # as open_clip has it, no parameter
 
 
 def shapes(path: Path) -> dict[str, tuple[int, ...]]:
