@@ -13,7 +13,8 @@
 # read them, `Image.open(...).convert("RGB")`. Every comparison is strict, in float32: a tie is wrong and
 # counted, NaN stops; captions that the model cuts are said. Each picture and each caption is encoded once,
 # over all benchmarks of a call, and is kept by its content for the next. `--partial` scores what is there
-# where pictures are missing or damaged, and says how many items are left out; without, that is refused.
+# where pictures of a benchmark are missing or damaged, and says how many items are left out; without, that
+# is refused.
 #
 # | Composition | and general |
 # |---|---|
