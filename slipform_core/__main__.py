@@ -221,8 +221,7 @@ def evaluate(
 ) -> None:
     """Score any CLIP on benchmarks: strictly, with intervals, each picture and text encoded once.
 
-    Models after the first are compared with it, item by item. What was encoded is kept, so that a call that
-    was stopped goes on where it was.
+    Models after the first are compared with it, item by item. A call that was stopped goes on where it was.
 
     Example: slipform eval ViT-B-32-quickgelu:openai build/mine -b sugarcrepe -b scpp
     """
