@@ -196,10 +196,7 @@ def plant(
 def evaluate(
     models: Annotated[list[str], typer.Argument(help="NAME, NAME:PRETRAINED, NAME=FILE, or a folder.")],
     benchmark: Annotated[list[str], typer.Option("--benchmark", "-b", help=BENCHMARKS)] = (),
-    items: Annotated[
-        list[Path],
-        typer.Option(help=ITEMS),
-    ] = (),
+    items: Annotated[list[Path], typer.Option(help=ITEMS)] = (),
     zero_shot: Annotated[list[str], typer.Option(help=SETS)] = (),
     template: Annotated[list[str], typer.Option(help="For zero-shot, such as 'a photo of a {}.'")] = (),
     probe: Annotated[list[str], typer.Option(help="The same sets, by a linear probe; repeatable.")] = (),

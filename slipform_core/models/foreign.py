@@ -14,16 +14,18 @@ OTHERS = (".npz", ".npy")  # big_vision's, which open_clip turns into its own
 ALONE = "save its weights alone, torch.save({'state_dict': model.state_dict()}, ...)"
 
 
-def check_fit(model: nn.Module, path: Path) -> None:
-    """Raise ValueError for another activation than a file states, and for positions of another number.
+def check_fit(model: nn.Module, path: Path) -> dict[str, tuple[int, ...]]:
+    """The `shapes` of a file; ValueError where its activation or its number of positions is another.
 
     open_clip would resize these, and the model would be another one than was trained.
     """
     check_stated_activation(model, path)
+    theirs = shapes(path)
     mine = _positions({name: tuple(weights.shape) for name, weights in model.state_dict().items()})
-    for name, shape in _positions(shapes(path)).items():
+    for name, shape in _positions(theirs).items():
         if mine.get(name, shape) != shape:
             raise ValueError(f"{path} does not fit: {name} is {shape} there, {mine[name]} in the model")
+    return theirs
 
 
 def load(model: nn.Module, path: Path, *, bias: bool = True) -> None:
@@ -35,8 +37,7 @@ def load(model: nn.Module, path: Path, *, bias: bool = True) -> None:
     """
     import open_clip
 
-    check_fit(model, path)
-    unwanted = "logit_bias" in shapes(path) and model.logit_bias is None
+    unwanted = "logit_bias" in check_fit(model, path) and model.logit_bias is None
     if unwanted and not bias:
         raise ValueError(
             f"{path} does not fit: it has a logit_bias, and the configuration no init_logit_bias"
