@@ -41,6 +41,12 @@ class LabelledSet:
         if plain := [template for template in self.templates if "{}" not in template]:
             raise Mistake(f"the template {plain[0]!r} has no {{}} where the class goes")
 
+    def training(self) -> Pairs:
+        """The training pictures; Mistake where the set has none."""
+        if self.train is None:
+            raise Mistake(f"{self.name} has no training pictures to probe with")
+        return self.train
+
 
 @dataclass(frozen=True)
 class MultiLabelSet:

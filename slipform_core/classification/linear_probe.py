@@ -23,10 +23,8 @@ def linear_probe(encoder: Encoder, given: LabelledSet, probe: Probe = PROBES["pl
     last fit is on both together; only the training's where `shots` counts them. A class that training lacks
     is never chosen. Raises Mistake for a set without training pictures, and for too few of a class.
     """
-    if given.train is None:
-        raise Mistake(f"{given.name} has no training pictures to probe with")
     part = partial(_part, encoder, probe)
-    train = part(given.train if probe.shots is None else few(given, probe))
+    train = part(given.training() if probe.shots is None else few(given, probe))
     protocol = probe.protocol() | {"C": probe.C, "validation": "none"}
     own = None
     if given.val is not None and (probe.C is None or probe.shots is None):
@@ -46,7 +44,8 @@ def linear_probe(encoder: Encoder, given: LabelledSet, probe: Probe = PROBES["pl
 
 def few(given: LabelledSet, probe: Probe) -> Pairs:
     """As many training pictures of each class as the probe has shots, drawn by its seed, in their order."""
-    labels = np.array([label for _, label in given.train])
+    pairs = given.training()
+    labels = np.array([label for _, label in pairs])
     rng, chosen = np.random.default_rng(probe.seed), set()
     for label in np.unique(labels):
         rows = np.flatnonzero(labels == label)
@@ -54,7 +53,7 @@ def few(given: LabelledSet, probe: Probe) -> Pairs:
             found = f"{given.classes[label]!r} has {len(rows)} training pictures"
             raise Mistake(f"{given.name}: {found}, {probe.shots} shots need as many")
         chosen.update(rng.choice(rows, probe.shots, replace=False).tolist())
-    return [pair for row, pair in enumerate(given.train) if row in chosen]
+    return [pair for row, pair in enumerate(pairs) if row in chosen]
 
 
 def _part(encoder: Encoder, probe: Probe, pairs: Pairs) -> Part:

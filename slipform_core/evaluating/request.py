@@ -132,8 +132,7 @@ def _tasks(request: Request) -> dict[str, Task]:
     sets = {name: labelled(name) for name in dict.fromkeys([*request.probe, *request.zero_shot])}
     _distinct(given.name for given in sets.values())
     for given in map(sets.get, dict.fromkeys(request.probe)):
-        if given.train is None:
-            raise Mistake(f"{given.name} has no training pictures to probe with")
+        given.training()  # a set without any is a mistake to hear of now
         tasks[f"linear probe of {given.name}"] = Task(bound(linear_probe, given=given, probe=probe), given)
     if request.coco_objects:
         objects = coco_objects(request.data, partial=request.partial)
