@@ -30,20 +30,15 @@ TASKS = (
     "sun397",
     "svhn",
 )
-SPLITS = (
-    "test",
-    "train800",
-    "val200",
-)  # VTAB-1k: 800 to learn from, 200 to choose by, then all to learn from
+# VTAB-1k: 800 to learn from, 200 to choose by, then all to learn from.
+SPLITS = ("test", "train800", "val200")
 
 
 def vtab_task(data: Path, task: str, *, download: bool = False) -> LabelledSet:
     """A task with clip-benchmark's classes and templates; what a task needs, that package fetches by itself.
 
     All are scored by top-1, as VTAB is. SUN397 is torchvision's, as clip-benchmark has it, all of it as the
-    test. Raises Mistake for another name,
-    and with what to install.
-    Source: arXiv 1910.04867.
+    test. Raises Mistake for another name, and with what to install. Source: arXiv 1910.04867.
     """
     if task not in TASKS:
         raise Mistake(f"VTAB has no task {task!r}; the tasks are: {', '.join(TASKS)}")
