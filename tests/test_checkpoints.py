@@ -254,6 +254,8 @@ def damaged(folder: Path, name: str) -> str:
         (folder / "cut/open_clip_pytorch_model.bin").write_bytes((folder / "whole.bin").read_bytes()[:900])
     elif name == "empty.pt":
         torch.save({}, folder / name)
+    elif name == "nothing.pt":
+        (folder / name).touch()
     elif name == "more.pt":
         state = {"state_dict": made.model.state_dict(), "args": argparse.Namespace(lr=1)}
         torch.save(state, folder / name)
@@ -268,6 +270,7 @@ def damaged(folder: Path, name: str) -> str:
         ("cut.safetensors", "is no whole safetensors file"),
         ("cut.bin", "does not fit: |your checkpoint file is corrupted"),
         ("empty.pt", "there are no weights in it"),
+        ("nothing.pt", "does not fit: it is empty, or ends too early"),
         ("more.pt", "holds more than weights, which is not read: save its weights alone"),
         ("tensor.pt", "there are no weights in it"),
     ],

@@ -89,4 +89,6 @@ def _positions(found: Mapping[str, tuple[int, ...]]) -> dict[str, tuple[int, ...
 def _said(error: Exception) -> str:
     if type(error).__name__ == "UnpicklingError":
         return f"it is damaged, or holds more than weights, which is not read: {ALONE}"
+    if isinstance(error, EOFError):
+        return "it is empty, or ends too early"
     return " ".join(f"{type(error).__name__}: {error}".split())[:400]
