@@ -170,11 +170,21 @@ def test_positions_of_another_size_are_not_resized(tmp_path: Path) -> None:
         open_checkpoint(f"checkpoint-64={tmp_path}/w.safetensors")
 
 
+def test_random_weights_are_the_same_each_time(tmp_path: Path) -> None:
+    small_clip(tmp_path, "checkpoint-random")
+    torch.manual_seed(1)
+    one, drawn = fingerprint(open_checkpoint("checkpoint-random")), torch.rand(3)
+    torch.manual_seed(2)
+    assert fingerprint(open_checkpoint("checkpoint-random")) == one
+    torch.manual_seed(1)
+    assert torch.equal(torch.rand(3), drawn)  # others' draws are as they would be without
+
+
 def test_what_to_know_of_a_model_is_said_before_it_is_loaded(tmp_path: Path) -> None:
     made = small_clip(tmp_path, "checkpoint-said")
     save_weights(made.model, tmp_path / "ours.safetensors")
     torch.save(made.model.state_dict(), tmp_path / "theirs.pt")
-    assert check_checkpoint("checkpoint-said") == ["its weights are random: none are named"]
+    assert check_checkpoint("checkpoint-said") == ["its weights are random, of seed 0: none are named"]
     assert check_checkpoint(f"checkpoint-said={tmp_path}/ours.safetensors") == []
     [said] = check_checkpoint(f"checkpoint-said={tmp_path}/theirs.pt")
     assert "does not state its activation" in said

@@ -20,6 +20,7 @@ PRECISIONS = {"float32": torch.float32, "bfloat16": torch.bfloat16, "float16": t
 WEIGHTS = ("*.safetensors", "*.bin", "*.pth")  # that open_clip looks for in a folder
 LOOKS = ("mean", "std", "interpolation", "resize_mode")  # of open_clip's preprocessing
 LOCAL = "local-dir:"
+SEED = 0  # of weights that are random
 HOW = "NAME, NAME:PRETRAINED, NAME=FILE or a FOLDER as open_clip's local-dir"
 
 
@@ -36,13 +37,16 @@ class _Source(NamedTuple):
 def open_checkpoint(spec: str, *, device: str = "cpu", precision: str = "float32") -> Clip:
     """A model in eval mode: "ViT-B-32-quickgelu:openai", "ViT-B-32=epoch_10.pt", a folder, "hf-hub:...".
 
-    A name alone has random weights. Activation and pixels are those of the folder or of the name's weights.
-    Of a file only ours says its activation; its pixels are those that all of open_clip's weights of the name
-    want, or open_clip's own where these differ. Raises Mistake in one line; nothing is unpickled but tensors.
+    A name alone has random weights, each time the same. Activation and pixels are those of the folder or of
+    the name's weights. Of a file only ours says its activation; its pixels are those that all of open_clip's
+    weights of the name want, or open_clip's own where these differ. Raises Mistake in one line; nothing is
+    unpickled but tensors.
     """
     source = _source(spec, device, precision)
     try:
-        clip = from_open_clip(source.name, source.tag, device, source.pixels)
+        with torch.random.fork_rng(devices=[]):
+            torch.manual_seed(SEED)
+            clip = from_open_clip(source.name, source.tag, device, source.pixels)
         if source.name.startswith(LOCAL):
             foreign.check_fit(clip.model, source.file)
         elif source.file:
@@ -94,7 +98,7 @@ def _source(spec: str, device: str, precision: str) -> _Source:
     if mark == "=":
         return _file(spec, name, Path(weights))
     if not mark:
-        return _Source(name, notes=("its weights are random: none are named",))
+        return _Source(name, notes=(f"its weights are random, of seed {SEED}: none are named",))
     _check_tag(spec, name, weights)
     return _Source(name, weights)
 
