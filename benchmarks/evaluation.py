@@ -18,7 +18,7 @@ from report import publish, ratio
 from slipform_core.benchmarks import Benchmark, Photo
 from slipform_core.benchmarks.sugarcrepe import sugarcrepe, sugarcrepe_pp, val2017
 from slipform_core.evaluation import Encoder
-from slipform_core.evaluation.blind import HALF, STRICT, blind, with_micro
+from slipform_core.evaluation.blind import HALF, STRICT, blind
 from slipform_core.models import Clip, open_checkpoint
 from slipform_core.sources import photographs
 
@@ -75,7 +75,7 @@ def texts_alone(benchmarks: Mapping[str, Benchmark]) -> dict[str, dict[str, tupl
     """Of each benchmark the baselines' shares of all items: strictly, and with ties at half."""
     found: dict[str, dict[str, tuple[float, float]]] = {}
     for name, benchmark in benchmarks.items():
-        pooled = (each for each in with_micro(blind(benchmark)) if each.subset == "micro")
+        pooled = (each for each in blind(benchmark) if each.subset == "micro")
         means = {each.metric.partition(", ")[2]: each.value for each in pooled}
         rules = dict.fromkeys(rule.rpartition(", ")[0] for rule in means)
         found[name] = {rule: (means[f"{rule}, {STRICT}"], means[f"{rule}, {HALF}"]) for rule in rules}

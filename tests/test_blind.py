@@ -3,6 +3,7 @@
 import itertools
 import json
 from collections import Counter
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -59,7 +60,7 @@ def sugarcrepe():
 @needs_data
 def test_on_all_of_sugarcrepe_they_are_what_is_published(sugarcrepe):
     scores = blind(benchmark_of("sugarcrepe", sugarcrepe, "choice"))
-    assert len(scores) == 7 * 3 * 2
+    assert len(scores) == (7 + 1) * 3 * 2
     assert pooled(scores, f"i2t, {WORDS}, strict") == (pytest.approx(44.5, abs=0.05), 7511)
     assert pooled(scores, f"i2t, {WORDS}, ties at half")[0] == pytest.approx(67.4, abs=0.05)
     assert pooled(scores, f"i2t, {WORDS}, strict", SEVEN[:2])[0] == pytest.approx(98, abs=0.5)
@@ -138,7 +139,31 @@ def test_what_has_no_blind_answer_is_left_out_and_texts_are_scored_once():
     assert [(score.subset, score.value, score.count) for score in scores[::2]] == [
         ("all", pytest.approx(2 / 3), 3),
         ("more", pytest.approx(2 / 3), 3),
+        ("micro", pytest.approx(2 / 3), 6),
     ]
+
+
+def test_all_items_together_are_of_as_many_observations_as_there_are_pictures():
+    texts = tuple(map(str, range(40)))
+    values, rng = np.arange(40.0), np.random.default_rng(0)
+    one, other = (
+        made(rng.integers(0, 40, (size, 2)), "choice", texts).subsets["made/all"] for size in (30, 50)
+    )
+    one, other = (replace(items, clusters=rng.integers(0, 9, len(items))) for items in (one, other))
+    subsets = {"made/one": one, "made/other": other}
+    scores = blind(Benchmark("made", (), texts, subsets), {"number": lambda texts: values})
+    *_, strict, half = scores
+    assert (strict.subset, strict.count) == ("micro", 80)
+    for score, tie in ((strict, 0.0), (half, 0.5)):
+        won = [
+            (1.0 if own > foil else tie if own == foil else 0.0, cluster)
+            for items in (one, other)
+            for (own, foil), cluster in zip(items.captions.tolist(), items.clusters.tolist(), strict=True)
+        ]
+        mean = sum(value for value, _ in won) / 80
+        apart = [sum(value - mean for value, cluster in won if cluster == picture) for picture in range(9)]
+        assert score.value == pytest.approx(mean)
+        assert score.stderr == pytest.approx(sum(each**2 for each in apart) ** 0.5 / 80)
 
 
 def test_a_score_that_is_nan_is_named():

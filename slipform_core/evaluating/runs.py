@@ -19,7 +19,7 @@ from slipform_core.classification import Classified, LabelledSet, MultiLabelSet
 from slipform_core.config import fingerprint
 from slipform_core.evaluation import Encoder, Evaluation, score
 from slipform_core.evaluation.averages import Right, averages, differences, differences_of_pictures
-from slipform_core.evaluation.blind import BLIND, Baseline, blind, with_micro
+from slipform_core.evaluation.blind import BLIND, Baseline, blind
 from slipform_core.evaluation.encoding import UnreadablePictures
 from slipform_core.evaluation.leaks import Leaks, chance_warning, find_leaks, read_trained
 from slipform_core.evaluation.lens import Changed, changes, lens
@@ -263,7 +263,7 @@ def _described(benchmark: Benchmark, evaluation: Evaluation, asked: Asked) -> di
         "leaks": str(leaks) if leaks else None,
         "scores": _by_subset(evaluation.scores),
         "averages": plain(averages(benchmark, evaluation, _rng())) if benchmark.subsets else {},
-        "blind": _by_subset(with_micro(asked.blind[benchmark.name])),
+        "blind": _by_subset(asked.blind[benchmark.name]),
         "lens": plain(lens(benchmark, evaluation.outcomes, asked.changes[benchmark.name], seed=SEED)),
         "right": outcomes.pack_all(evaluation.outcomes),
     }

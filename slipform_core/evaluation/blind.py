@@ -6,7 +6,6 @@ the same two captions of two pictures, and one order of the two is wrong at one 
 by construction, and pictures, as in image and t2i, are not told apart. TOT sees no picture anyway.
 """
 
-import math
 import re
 from collections.abc import Callable, Mapping, Sequence
 
@@ -16,6 +15,7 @@ from numpy.typing import NDArray
 
 from slipform_core import progress
 from slipform_core.benchmarks.items import Benchmark, Items
+from slipform_core.metrics import clustered_stderr
 from slipform_core.records import Score
 
 Baseline = Callable[[Sequence[str]], Sequence[float]]
@@ -73,39 +73,38 @@ def language_model(model: str, device: str = "cpu") -> Baseline:
 
 
 def blind(benchmark: Benchmark, baselines: Mapping[str, Baseline] = BLIND) -> list[Score]:
-    """Each baseline's score of each subset whose rule it can answer; each text is scored once.
+    """Each baseline's score of each subset whose rule it can answer, and of all their items as "micro".
 
-    The metric is "i2t, shorter caption (words), strict", where a tie is wrong, or "…, ties at half", where it
-    is worth what a draw among the equal ones would win. ValueError for a score that is NaN.
+    Each text is scored once. The metric is "i2t, shorter caption (words), strict", where a tie is wrong, or
+    "…, ties at half", where it is worth what a draw among the equal ones would win. A picture's items are one
+    observation in the standard error. ValueError for a score that is NaN.
     """
     subsets = {key: items for key, items in benchmark.subsets.items() if items.rule in METRICS}
-    scores = []
+    scores: list[Score] = []
     for baseline, texts_to_scores in baselines.items() if subsets else ():
         values = np.asarray(texts_to_scores(benchmark.texts), dtype=np.float64)
         if np.isnan(values).any():
             raise ValueError(f"{baseline} is NaN for {benchmark.texts[int(np.isnan(values).argmax())]!r}")
+        parts: dict[str, list[tuple[Floats, NDArray]]] = {}
         for key, items in subsets.items():
-            name, _, subset = key.partition("/")
-            won = credit(items, values)
-            for way, each in ((STRICT, (won == 1).astype(np.float64)), (HALF, won)):
-                metric, stderr = f"{METRICS[items.rule]}, {baseline}, {way}", each.std() / np.sqrt(len(each))
-                scores.append(Score(name, subset, metric, float(each.mean()), len(each), float(stderr)))
+            metric, won = METRICS[items.rule], credit(items, values)
+            scores += _scores(key, f"{metric}, {baseline}", won, items.clusters)
+            parts.setdefault(metric, []).append((won, items.clusters))
+        for metric, each in parts.items():
+            if len(each) > 1:
+                pooled = map(np.concatenate, zip(*each, strict=True))
+                scores += _scores(f"{benchmark.name}/micro", f"{metric}, {baseline}", *pooled)
     return scores
 
 
-def with_micro(scores: Sequence[Score]) -> list[Score]:
-    """The scores of a benchmark, and by metric that of all its items together, called "micro"."""
-    parts: dict[str, list[Score]] = {}
-    for each in scores:
-        parts.setdefault(each.metric, []).append(each)
-    return [*scores, *(_pooled(metric, each) for metric, each in parts.items() if len(each) > 1)]
-
-
-def _pooled(metric: str, scores: Sequence[Score]) -> Score:
-    total = sum(each.count for each in scores)
-    value = sum(each.value * each.count for each in scores) / total
-    stderr = math.sqrt(sum((each.stderr * each.count) ** 2 for each in scores)) / total
-    return Score(scores[0].benchmark, "micro", metric, value, total, stderr)
+def _scores(key: str, metric: str, won: Floats, clusters: NDArray) -> list[Score]:
+    name, _, subset = key.partition("/")
+    return [
+        Score(
+            name, subset, f"{metric}, {way}", float(each.mean()), len(each), clustered_stderr(each, clusters)
+        )
+        for way, each in ((STRICT, (won == 1).astype(np.float64)), (HALF, won))
+    ]
 
 
 def credit(items: Items, values: Floats) -> Floats:
