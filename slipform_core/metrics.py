@@ -74,14 +74,14 @@ def scpp(image_text: ArrayLike, text_text: ArrayLike) -> Scpp:
     return Scpp(picture[:, :2].min(axis=1) > picture[:, 2], words[:, 0] > words[:, 1:].max(axis=1))
 
 
-def count_ties(similarity: ArrayLike) -> int:
-    """How many items have two exactly equal scores; none of them is credited.
+def tied(similarity: ArrayLike) -> Bools:
+    """Whether two scores that are compared are exactly equal, which is never credited; bool (comparisons,).
 
-    similarity: (items, 2), the two that are compared; Winoground compares four times an item.
+    similarity: (comparisons, 2); Winoground compares four times an item.
     Raises ValueError for NaN, half precision and another shape.
     """
     scores = _similarities(similarity, (2,))
-    return int(np.count_nonzero(scores[:, 0] == scores[:, 1]))
+    return scores[:, 0] == scores[:, 1]
 
 
 def strict_rank(similarity: ArrayLike, relevant: ArrayLike) -> NDArray[np.intp]:
@@ -93,6 +93,16 @@ def strict_rank(similarity: ArrayLike, relevant: ArrayLike) -> NDArray[np.intp]:
     scores, positives = _ranked(similarity, relevant)
     best = scores.max(axis=1, where=positives, initial=-np.inf)
     return np.count_nonzero((scores >= best[:, None]) & ~positives, axis=1)
+
+
+def first_tied(similarity: ArrayLike, relevant: ArrayLike) -> Bools:
+    """Whether each query's best positive and best negative are exactly equal; bool (queries,).
+
+    Shapes and errors of `strict_rank`.
+    """
+    scores, positives = _ranked(similarity, relevant)
+    own, other = (scores.max(axis=1, where=part, initial=-np.inf) for part in (positives, ~positives))
+    return own == other
 
 
 def _ranked(similarity: ArrayLike, relevant: ArrayLike) -> tuple[NDArray[np.floating], Bools]:
@@ -200,11 +210,14 @@ def proportion_stderr(successes: ArrayLike) -> float:
 def clustered_stderr(values: ArrayLike, clusters: ArrayLike) -> float:
     """The standard error of the mean of (items,) values, those of a cluster taken for one observation.
 
-    clusters: (items,) labels. With clusters of one item each it is `proportion_stderr` of bools.
+    clusters: (items,) labels. With clusters of one item each it is `proportion_stderr` of bools; of a single
+    cluster, which has no spread to measure by, NaN.
     Source: the linearised variance of a mean over clusters.
     """
     numbers = np.asarray(values, dtype=np.float64)
     deviations = np.bincount(np.unique(clusters, return_inverse=True)[1], numbers - numbers.mean())
+    if len(deviations) < 2:
+        return float("nan")
     return float(np.sqrt((deviations**2).sum()) / len(numbers))
 
 

@@ -166,6 +166,15 @@ def test_all_items_together_are_of_as_many_observations_as_there_are_pictures():
         assert score.stderr == pytest.approx(sum(each**2 for each in apart) ** 0.5 / 80)
 
 
+def test_a_negative_that_is_the_caption_itself_ties():
+    benchmark = made([[0, 0], [1, 2], [1, 1]], "choice", ("a", "bb", "c"))
+    strict, half = blind(benchmark, {"longer": lambda texts: list(map(len, texts))})
+    assert (strict.value, half.value) == (pytest.approx(1 / 3), pytest.approx(2 / 3))
+    padded = made([[0, 0, 0], [1, 2, 2]], "choice", ("a", "bb", "bb ")).subsets["made/all"]
+    assert credit(padded, np.ones(3)).tolist() == [0.5, 0.5]
+    assert padded.repeated.tolist() == [[False, False, True]] * 2
+
+
 def test_a_score_that_is_nan_is_named():
     with pytest.raises(ValueError, match="odd is NaN for 'bb'"):
         blind(made([[0, 1]], "choice", ("a", "bb")), {"odd": lambda texts: [0.0, float("nan")]})

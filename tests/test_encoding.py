@@ -104,6 +104,12 @@ def test_one_encoding_serves_both_sides_of_the_projection(tmp_path: Path) -> Non
     assert later.encoded["pictures"] == 0
 
 
+def test_half_a_character_is_no_question_mark(tmp_path: Path) -> None:
+    encoder = Encoder(small_clip(tmp_path, "encoding-half"))
+    encoder.texts(["a dog ?", "a dog \ud800"])
+    assert encoder.encoded["texts"] == 2
+
+
 def test_pictures_in_memory_are_known_by_their_pixels(tmp_path: Path) -> None:
     clip, (one, two, three) = small_clip(tmp_path), drawn(3)
     encoder = Encoder(clip)

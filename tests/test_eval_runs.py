@@ -511,7 +511,25 @@ def test_two_models_on_items_of_one_picture_have_no_interval(task, tmp_path, mon
     items.write_text("image,caption,negative_caption\n0.png,a dog,a cat\n")
     assert call(words(task, tmp_path, str(task / "other"), "--items", str(items)), monkeypatch) == 0
     said = " ".join(capsys.readouterr().out.split())
-    assert "points without an interval, of one picture" in said
+    assert "points without an interval, of too few pictures" in said
+
+
+@pytest.mark.parametrize("each", [1, 2])
+def test_averages_of_subsets_of_a_few_pictures_have_no_interval(each, task, tmp_path, monkeypatch) -> None:
+    """Of one picture no subset's spread is known; of many of two, most draws lack some subset."""
+    items, count = items_file(tmp_path / "few"), 60
+    for number in range(count):
+        Image.new("RGB", (28, 28), (4 * number, 80, 40)).save(tmp_path / f"few/{number}.png")
+    rows = [f"{number}.png,a dog {number},a cat,s{number // each}" for number in range(count)]
+    items.write_text("\n".join(["image,caption,negative_caption,subset", *rows]))
+    assert call(words(task, tmp_path, str(task / "other"), "--items", str(items)), monkeypatch) == 0
+    for path in tmp_path.glob("*.json"):
+        values = json.loads(path.read_text())["values"]
+        found = values["benchmarks"]["own_items"]
+        macro, micro = found["averages"][f"macro-{count // each}"]["i2t"], found["averages"]["micro"]["i2t"]
+        assert macro["low"] is None and macro["high"] is None and micro["low"] is not None
+        assert macro["value"] == pytest.approx(micro["value"])
+        assert (found["scores"]["s0"]["i2t"]["stderr"] is None) == (each == 1)
 
 
 def test_brackets_in_names_stay_and_tables_are_told_from_earlier_ones(

@@ -125,18 +125,25 @@ def slow_retrieval(clip: Lookup, given: Benchmark) -> dict[str, float]:
     candidates, found = sorted({owner for _, owner in links}), {}
     ranks: dict[str, list[int]] = {"t2i": [], "i2t": []}
     precisions: dict[str, list[float]] = {"t2i": [], "i2t": []}
+    ties: dict[str, list[bool]] = {"t2i": [], "i2t": []}
+    wrong: dict[str, list[int]] = {"t2i": [], "i2t": []}
     for text, owner in links:
         row = {picture: float(clip.texts[text] @ clip.images[picture]) for picture in candidates}
         ranks["t2i"].append(sum(row[p] >= row[owner] for p in candidates if p != owner))
         precisions["t2i"].append(slow_precision([(row[p], p == owner) for p in candidates]))
+        ties["t2i"].append(max(row[p] for p in candidates if p != owner) == row[owner])
+        wrong["t2i"].append(len(candidates) - 1)
     for picture in candidates:
         row = [(float(clip.texts[text] @ clip.images[picture]), owner == picture) for text, owner in links]
         best = max(value for value, own in row if own)
         ranks["i2t"].append(sum(value >= best for value, own in row if not own))
         precisions["i2t"].append(slow_precision(row))
+        ties["i2t"].append(max(value for value, own in row if not own) == best)
+        wrong["i2t"].append(sum(not own for _, own in row))
     for way, places in ranks.items():
         found[f"{way}_map"] = sum(precisions[way]) / len(places)
-        for k in RECALLS:
+        found[f"{way}_ties"] = sum(ties[way]) / len(places)
+        for k in (k for k in RECALLS if k == 1 or k <= min(wrong[way])):
             found[f"{way}_r{k}"] = sum(place < k for place in places) / len(places)
     return found
 
@@ -187,7 +194,7 @@ def test_outcomes_of_retrieval_are_in_the_order_of_its_texts_and_of_their_pictur
     images[2] = texts[2] = texts[3] = images[9]
     given = replace(benchmark(10, 6, items=1), subsets={}, retrieval=(np.arange(6), owners))
     found = evaluate(Lookup(images, texts), given, batch=4).outcomes[RETRIEVAL]
-    assert set(found) == {f"{way}_r{k}" for way in ("t2i", "i2t") for k in RECALLS}
+    assert set(found) == {"t2i_r1", "i2t_r1"}  # among two and four wrong ones, any model is right within 5
     assert found["t2i_r1"].tolist() == [True, True, False, False, False, False]
     assert found["i2t_r1"].tolist() == [True, False, False]
 
@@ -211,6 +218,24 @@ def test_of_several_captions_the_own_one_beats_all(monkeypatch) -> None:
         assert evaluation.outcomes["aro/order"]["i2t"].tolist() == slow
         assert [score.metric for score in evaluation.scores] == ["i2t", "ties"]
     assert 0 < sum(slow) < 80 and evaluation.scores[1].value > 0
+
+
+def test_a_pictures_ties_are_one_observation() -> None:
+    """Of ten pictures each has four items; all four comparisons of the items of two of them tie."""
+    images, texts = unit(10, 1), unit(40, 2)
+    texts[:16:2] = texts[1:16:2]
+    images[2:4] = images[:1]
+    images[1], images[3] = images[0], images[2]
+    own = np.arange(40) // 4
+    others = np.where(own < 4, own ^ 1, (own + 1) % 10)
+    captions = np.stack([np.arange(40), np.arange(40) ^ 1], axis=1)
+    for rule, pictures in (("winoground", np.stack([own, others], axis=1)), ("choice", own[:, None])):
+        items = Items(pictures, captions, own, rule)
+        given = replace(benchmark(10, 40, items=1), subsets={f"{rule}/all": items}, retrieval=None)
+        *_, ties = evaluate(Lookup(images, texts), given, batch=16).scores
+        assert (ties.metric, ties.count) == ("ties", 160 if rule == "winoground" else 40)
+        assert ties.value == 0.4
+        assert ties.stderr == pytest.approx(math.sqrt(0.4 * 0.6 / 10))
 
 
 def test_an_unknown_rule_is_refused() -> None:
@@ -255,7 +280,7 @@ def test_a_caption_that_two_pictures_share_counts_for_both() -> None:
     assert scores == pytest.approx(
         {(RETRIEVAL, metric): value for metric, value in slow_retrieval(clip, shared).items()}
     )
-    assert scores[RETRIEVAL, "t2i_r1"] < 1 == scores[RETRIEVAL, "t2i_r5"]
+    assert scores[RETRIEVAL, "t2i_r1"] < 1 and (RETRIEVAL, "t2i_r5") not in scores
 
 
 def test_a_perfect_model_scores_one() -> None:
@@ -277,6 +302,7 @@ def test_a_perfect_model_scores_one() -> None:
     evaluation = evaluate(Lookup(torch.eye(12), torch.eye(12).repeat(2, 1)), given, batch=5)
     table = score_table(evaluation.scores)
     assert [table.pop((subset, "ties")) for subset in given.subsets] == [0, 0, 0]
+    assert [table.pop((RETRIEVAL, f"{way}_ties")) for way in ("t2i", "i2t")] == [0, 0]
     assert set(table.values()) == {1.0} and len(table) == 3 + 2 + 3 + 8
     assert macro(evaluation.scores) == 1
 
@@ -301,8 +327,9 @@ def test_a_collapsed_model_scores_nothing(collapsed: str) -> None:
     for subset in given.subsets:
         assert table[subset, "ties"] == ties[subset.split("/")[0]]
     if collapsed == "both":
-        recalls = {metric for subset, metric in table if subset == RETRIEVAL and "map" not in metric}
+        recalls = {metric for subset, metric in table if subset == RETRIEVAL and "_r" in metric}
         assert {table[RETRIEVAL, metric] for metric in recalls} == {0.0}
+        assert table[RETRIEVAL, "t2i_ties"] == table[RETRIEVAL, "i2t_ties"] == 1
 
 
 def test_a_bag_of_words_gets_no_swap_right_though_it_knows_the_paraphrase() -> None:

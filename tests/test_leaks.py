@@ -99,11 +99,12 @@ def test_the_nearest_is_that_of_a_loop_and_a_flat_picture_has_none(monkeypatch, 
     ours, theirs = (rng.integers(0, 2**64, size, dtype=np.uint64) for size in ((20, 2), 30))
     ours[3] = 0
     theirs[4] = ours[5, 1] ^ np.uint64(0b101)
-    theirs[6] = 0
+    theirs[6], ours[8, 0] = 0, 0b11  # two bits from a picture without any edge
     distances, which = nearest(ours, theirs)
     for row, (distance, place) in enumerate(zip(distances, which, strict=True)):
         apart = [
-            min((int(one ^ other).bit_count() for one in ours[row] if one), default=65) for other in theirs
+            min((int(one ^ other).bit_count() for one in ours[row] if one and other), default=65)
+            for other in theirs
         ]
         assert (distance, place) == (min(apart), apart.index(min(apart)))
     assert distances[5] == 2 and distances[3] == 65
@@ -237,6 +238,12 @@ def test_a_score_that_chance_explains_gets_a_line():
     ]
     assert all("loaded wrongly (activation, preprocessing, tokenizer)" in line for line in lines)
     assert chance_warning([]) == []
+    tied = [*scores[:2], score("retrieval/coco", "t2i_ties", 1.0, 5000)]
+    assert chance_warning(tied) == [
+        "retrieval/coco t2i_r1 is 0.19%, chance 0.10%: 100% of the comparisons are ties"
+    ]
+    of_one = [Score("own", "all", "i2t", value, 200, float("nan")) for value in (0.5, 0.51)]
+    assert [len(chance_warning([each])) for each in of_one] == [1, 0]
 
 
 def test_a_random_model_is_warned_of_and_a_good_one_is_not():

@@ -11,6 +11,7 @@ from test_blind import benchmark_of, needs_data, read
 
 from slipform_core.benchmarks import Items
 from slipform_core.changes import words
+from slipform_core.evaluation import lens as lens_module
 from slipform_core.evaluation.lens import BANDS, ROLE_OF_SUBSET, alone, changed, changes, lens, strata, trend
 from slipform_core.metrics import SEVEN, SUBSETS
 
@@ -90,6 +91,11 @@ def test_the_changed_word_its_concreteness_and_its_role(rated, captions, subset,
     assert (found.words, found.role) == ((expected,), (role,))
     mean = np.mean([rated[word] for word in means]) if means else float("nan")
     assert found.c.tolist() == pytest.approx([mean], nan_ok=True)
+
+
+def test_a_mean_on_the_edge_of_a_band_is_in_the_band_above_it():
+    means = [lens_module._mean(three) for three in ([3.30, 4.85, 3.85], [3.80, 4.85, 4.85])]
+    assert means == [4.0, 4.5]
 
 
 def test_of_three_captions_the_first_is_compared_with_the_negative_and_of_five_none(rated):

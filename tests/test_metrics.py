@@ -11,14 +11,15 @@ from slipform_core.metrics import (
     average_precision,
     caption_choice,
     clustered_stderr,
-    count_ties,
     counts_for_macro,
+    first_tied,
     macro_average,
     macro_of,
     proportion_stderr,
     recall_at_k,
     scpp,
     strict_rank,
+    tied,
     winoground,
 )
 
@@ -42,7 +43,7 @@ def test_caption_choice_is_strict():
     scores = np.array([[0.3, 0.2], [0.2, 0.3], [0.3, 0.3], [0.3001, 0.3002], [np.inf, np.inf]])
     assert caption_choice(scores).tolist() == [True, False, False, False, False]
     assert caption_choice([[2, 1]]).tolist() == [True]
-    assert count_ties(scores) == 2
+    assert tied(scores).tolist() == [False, False, True, False, True]
 
 
 @pytest.mark.parametrize("seed", range(3))
@@ -86,14 +87,30 @@ def test_recall_is_the_slow_loop(k, levels):
     assert ((strict_rank(similarity, relevant) < k) == recall_at_k(similarity, relevant, k)).all()
 
 
+@pytest.mark.parametrize("levels", [3, 1000])
+def test_a_tie_for_the_first_place_is_the_slow_loops(levels):
+    rng = np.random.default_rng(levels)
+    similarity = rng.integers(0, levels, (60, 6)) / np.float32(levels)
+    relevant = rng.random((60, 6)) < 0.4
+    relevant[:, 3], relevant[7] = True, True  # a query without a negative ties with nothing
+    slow = []
+    for row, positive in zip(similarity.tolist(), relevant.tolist(), strict=True):
+        own = [value for value, right in zip(row, positive, strict=True) if right]
+        others = [value for value, right in zip(row, positive, strict=True) if not right]
+        slow.append(bool(others) and max(own) == max(others))
+    assert first_tied(similarity, relevant).tolist() == slow
+    assert levels > 3 or 5 < sum(slow) < 55
+
+
 def test_a_collapsed_model_scores_nothing():
     """A mean of tokens makes swapped captions equal; an argmax would credit them."""
     n = 9
     flat = np.full((n, n), 0.3, dtype=np.float32)
-    assert not caption_choice(flat[:, :2]).any() and count_ties(flat[:, :2]) == n
+    assert not caption_choice(flat[:, :2]).any() and tied(flat[:, :2]).all()
     assert not any(part.any() for part in winoground(np.full((n, 2, 2), 0.3)))
     assert not any(part.any() for part in scpp(flat[:, :3], flat[:, :3]))
     own = np.eye(n, dtype=bool)
+    assert first_tied(flat, own).all()
     assert not recall_at_k(flat, own, n - 1).any()
     assert recall_at_k(flat, own, n).all()
 
@@ -106,12 +123,13 @@ def test_a_broken_model_raises():
 
     calls = [
         lambda: caption_choice(broken(4, 2)),
-        lambda: count_ties(broken(4, 2)),
+        lambda: tied(broken(4, 2)),
         lambda: winoground(broken(4, 2, 2)),
         lambda: scpp(broken(4, 3), np.zeros((4, 3))),
         lambda: scpp(np.zeros((4, 3)), broken(4, 3)),
         lambda: strict_rank(broken(4, 4), np.eye(4, dtype=bool)),
         lambda: recall_at_k(broken(4, 4), np.eye(4, dtype=bool), 1),
+        lambda: first_tied(broken(4, 4), np.eye(4, dtype=bool)),
         lambda: macro_average(0.5, np.nan, 0.5, 0.5, 0.5, 0.5),
     ]
     for call in calls:
@@ -253,3 +271,4 @@ def test_a_clustered_standard_error_counts_clusters():
     # said five times, nothing more is known
     assert clustered_stderr(np.repeat(right, 5), np.repeat(np.arange(40), 5)) == pytest.approx(alone)
     assert clustered_stderr([0.25, 0.75], ["a", "b"]) == pytest.approx(math.sqrt(2 * 0.25**2) / 2)
+    assert math.isnan(clustered_stderr([0.25, 0.75], ["a", "a"]))  # one picture has no spread to measure by

@@ -499,3 +499,15 @@ def test_items_of_two_rules_and_a_choice_of_more_captions(tmp_path) -> None:
     assert items.captions.dtype == np.intp
     with pytest.raises(Mistake, match="mine has items of two rules, choice and scpp"):
         collect.add("other", [photo], ["a", "b", "c"], rule="scpp")
+
+
+def test_pictures_that_share_an_item_are_drawn_together_whatever_their_order(tmp_path) -> None:
+    pictures(tmp_path, *(f"{number}.jpg" for number in range(7)))
+    photo = [Photo(str(tmp_path / f"{number}.jpg")) for number in range(7)]
+    for order in (1, -1):
+        collect = Collector("mine")
+        for number, other in ((0, 6), (1, 6), (2, 3), (4, 5)):
+            texts = [f"a {number}", f"a {other} by {number}"]
+            collect.add("all", [photo[number], photo[other]][::order], texts[::order], rule="winoground")
+        clusters = collect.benchmark(protocol="", partial=False).subsets["mine/all"].clusters.tolist()
+        assert clusters[0] == clusters[1] and len(set(clusters)) == 3

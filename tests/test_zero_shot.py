@@ -102,7 +102,7 @@ def test_scores_are_those_of_the_item_by_item_loop(monkeypatch: pytest.MonkeyPat
     rates = [np.mean(of_class) for of_class in rates if of_class]
     assert len(rates) == 6 and scores["per_class"].value == pytest.approx(np.mean(rates))
     counts = [labels.count(k) for k in (0, 1, 2, 3, 4, 6)]
-    spread = sum(rate * (1 - rate) / count for rate, count in zip(rates, counts, strict=True))
+    spread = sum(rate * (1 - rate) / (count - 1) for rate, count in zip(rates, counts, strict=True))
     assert scores["per_class"].stderr == pytest.approx(math.sqrt(spread) / 6)
 
 
@@ -113,6 +113,13 @@ def test_a_random_model_is_at_chance() -> None:
     for metric, chance in (("top1", 1 / 8), ("top5", 5 / 8), ("per_class", 1 / 8)):
         assert abs(scores[metric].value - chance) < 4 * math.sqrt(chance * (1 - chance) / 4000)
     assert scores["ties"].value == 0
+
+
+def test_of_a_picture_a_class_the_mean_of_classes_is_as_sure_as_that_of_pictures() -> None:
+    given = LabelledSet("made", NAMES, [(k, k) for k in range(8)])
+    scores = by_metric(zero_shot(Vectors(random_units(8, 3, seed=1)), given))
+    assert 0 < scores["top1"].value == scores["per_class"].value < 1
+    assert scores["per_class"].stderr == pytest.approx(scores["top1"].stderr)
 
 
 def test_a_collapsed_model_scores_nothing() -> None:

@@ -15,7 +15,7 @@ from slipform_core.sources import photographs
 REST = "; --partial scores the rest, and says so"
 MISSING, NO_TEXT, SAME = "missing picture", "no text", "contradicted by another item"
 
-Row = tuple[list[int], list[int], int]  # pictures, captions, cluster
+Row = tuple[list[int], list[int]]  # pictures, captions
 
 AUTHORS = "authors_macro"  # the group that is the average which a benchmark's authors report
 
@@ -35,7 +35,6 @@ class Collector:
         self._photos: dict[Photo, int] = {}
         self._texts: dict[str, int] = {}
         self._there: dict[str, bool] = {}
-        self._clusters: dict[str, int] = {}
         self._first: str = ""
         self._rows: dict[str, list[Row]] = {}
         self._rule: str = ""
@@ -58,12 +57,8 @@ class Collector:
         elif not all(map(self._is_there, photos)):
             self.left_out[MISSING] += 1
         else:
-            pictures = [self.photo(photo) for photo in photos]
-            # Parts of one picture are drawn together.
-            cluster = self._clusters.setdefault(photos[0].place, len(self._clusters))
-            self._rows.setdefault(subset, []).append(
-                (pictures, [self.text(text) for text in captions], cluster)
-            )
+            row = [self.photo(photo) for photo in photos], [self.text(text) for text in captions]
+            self._rows.setdefault(subset, []).append(row)
 
     def _is_there(self, photo: Photo) -> bool:
         if photo.place not in self._there:
@@ -86,7 +81,7 @@ class Collector:
         Raises Mistake where an item is left out or a number is another, unless `partial`, and where there is
         no item at all.
         """
-        subsets, kept = {}, 0
+        subsets, kept, clusters = {}, 0, self._clusters()
         for subset, rows in self._rows.items():
             against = _contradicted(rows, self._rule)
             if self.keep:
@@ -95,7 +90,7 @@ class Collector:
                 self.left_out[SAME] += sum(against)
                 rows = [row for row, wrong in zip(rows, against, strict=True) if not wrong]
             if rows:
-                subsets[subset] = _items(rows, self._rule)
+                subsets[subset] = _items(rows, self._rule, clusters)
         self.left_out = +self.left_out
         wrong = [f"{count:,} items: {why}" for why, count in self.left_out.items()]
         wrong += [f"the first would be {self._first}"] if self._first else []
@@ -114,6 +109,20 @@ class Collector:
             left_out=self.left_out,
         )
 
+    def _clusters(self) -> np.ndarray:
+        """What each picture (P,) is drawn with: parts of one photograph, and those that share an item."""
+        from scipy.sparse import coo_array
+        from scipy.sparse.csgraph import connected_components
+
+        places: dict[str, int] = {}
+        place = np.array(
+            [places.setdefault(photo.place, len(places)) for photo in self._photos], dtype=np.intp
+        )
+        rows = [pictures for rows in self._rows.values() for pictures, _ in rows]
+        ends = place[[pictures[0] for pictures in rows]], place[[pictures[-1] for pictures in rows]]
+        shared = coo_array((np.ones(len(rows)), ends), shape=(len(places), len(places)))
+        return connected_components(shared, directed=False)[1][place]
+
     def _other_numbers(
         self, subsets: Mapping[str, Items], published: Mapping[str, int], total: int | None
     ) -> list[str]:
@@ -131,7 +140,7 @@ def _contradicted(rows: Sequence[Row], rule: str) -> list[bool]:
     """Which of the rows have their opposite among them."""
     if rule not in ("choice", "winoground"):
         return [False] * len(rows)
-    said = {(tuple(pictures), tuple(captions)) for pictures, captions, _ in rows}
+    said = {(tuple(pictures), tuple(captions)) for pictures, captions in rows}
 
     def opposites(
         pictures: list[int], captions: list[int]
@@ -141,15 +150,15 @@ def _contradicted(rows: Sequence[Row], rule: str) -> list[bool]:
             if len(set(pictures)) == 2:
                 yield tuple(pictures[::-1]), tuple(captions)
 
-    return [any(other in said for other in opposites(*row[:2])) for row in rows]
+    return [any(other in said for other in opposites(*row)) for row in rows]
 
 
-def _items(rows: Sequence[Row], rule: str) -> Items:
+def _items(rows: Sequence[Row], rule: str, clusters: np.ndarray) -> Items:
     # Of a choice, the last caption once more changes nothing: with it all items have as many.
-    width = max(len(captions) for _, captions, _ in rows)
-    padded = [captions + captions[-1:] * (width - len(captions)) for _, captions, _ in rows]
-    pictures, clusters = [row[0] for row in rows], [row[2] for row in rows]
-    return Items(*(np.array(column, dtype=np.intp) for column in (pictures, padded, clusters)), rule=rule)
+    width = max(len(captions) for _, captions in rows)
+    padded = [captions + captions[-1:] * (width - len(captions)) for _, captions in rows]
+    pictures = np.array([pictures for pictures, _ in rows], dtype=np.intp)
+    return Items(pictures, np.array(padded, dtype=np.intp), clusters[pictures[:, 0]], rule)
 
 
 def read_json(path: Path) -> Any:

@@ -41,9 +41,12 @@ class Items:
 
     @property
     def repeated(self) -> np.ndarray:
-        """Whether a caption (N, C) stands in its item before: an item with fewer repeats its last one."""
-        same = self.captions[:, :, None] == self.captions[:, None, :]
-        return np.tril(same, -1).any(axis=2)
+        """Whether a caption (N, C) is a wrong one that stands before: an item with fewer repeats its last.
+
+        A wrong caption that equals the own one is no repetition but another answer, and a tie.
+        """
+        same = self.captions[:, :, None] == self.captions[:, None, 1:]
+        return np.tril(same, -2).any(axis=2)
 
 
 @dataclass(frozen=True)

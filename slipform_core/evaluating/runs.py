@@ -274,7 +274,7 @@ def _by_subset(scores: Iterable[Score]) -> dict[str, dict[str, Any]]:
     for each in scores:
         numbers = {"value": each.value, "stderr": each.stderr, "count": each.count}
         found.setdefault(each.subset, {})[each.metric] = numbers
-    return found
+    return plain(found)
 
 
 def _rng() -> np.random.Generator:

@@ -60,7 +60,7 @@ def wide_table(found: Sequence[Result], *, blind: bool = True) -> "pandas.DataFr
 
     table = pandas.DataFrame(_rows(found), columns=COLUMNS).astype(dict.fromkeys(COLUMNS[4:], float))
     some = table.groupby(INDEX)["value"].transform("any")
-    table = table[some | (table["metric"] != "ties")].copy()
+    table = table[some | ~table["metric"].str.endswith("ties")].copy()
     table["shown"] = [_shown(row) for row in table.to_dict("records")]
     order = list(dict.fromkeys(map(tuple, table[INDEX].to_numpy())))
     wide = table.pivot(index=INDEX, columns="model", values="shown")
@@ -186,7 +186,7 @@ def _differences(benchmark: str, result: Result) -> Iterator[str]:
     compared = result.values.get("differences", {})
     rows = compared.get(benchmark, {})
     for metric, found in rows.get("micro", next(iter(rows.values()), {})).items():
-        interval = "without an interval, of one picture"
+        interval = "without an interval, of too few pictures"
         if found["low"] is not None:
             interval = f"[{100 * found['low']:+.2f}, {100 * found['high']:+.2f}]"
         apart = f"{100 * found['value']:+.2f} points {interval}, McNemar's p = {found['mcnemar']:.2g}"

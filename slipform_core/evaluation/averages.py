@@ -1,6 +1,7 @@
 """Averages of a benchmark's subsets, each by its name, with intervals; and two models on the same items."""
 
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from typing import NamedTuple
 
 import numpy as np
@@ -9,7 +10,7 @@ from numpy.random import Generator
 from slipform_core.benchmarks.collect import AUTHORS
 from slipform_core.benchmarks.items import Benchmark
 from slipform_core.evaluation.scores import RETRIEVAL, Evaluation, clusters_of
-from slipform_core.statistics import Estimate, clustered_bootstrap
+from slipform_core.statistics import Estimate, UndefinedError, clustered_bootstrap
 
 DRAWS = 1000
 Columns = dict[str, tuple[np.ndarray, np.ndarray]]
@@ -57,7 +58,10 @@ def _weights(benchmark: Benchmark, of: Sequence[str]) -> dict[str, float]:
 def averages(
     benchmark: Benchmark, evaluation: Evaluation, rng: Generator, draws: int = DRAWS
 ) -> dict[str, dict[str, Estimate]]:
-    """name -> metric -> value with a 95 % interval; pictures are drawn, with all of their items."""
+    """name -> metric -> value with a 95 % interval; pictures are drawn, with all of their items.
+
+    The ends are NaN where subsets are of too few pictures: one of one, or so many that most draws lack some.
+    """
     found: dict[str, dict[str, Estimate]] = {}
     for name, average in named_averages(benchmark).items():
         for metric in evaluation.outcomes[next(iter(average.weights))]:
@@ -130,6 +134,7 @@ def _estimate(average: Average, columns: Columns, rng: Generator, draws: int) ->
     def mean(means: Mapping[str, float]) -> float:
         return sum(weight * means[key] for key, weight in weights.items())
 
-    if len(np.unique(np.concatenate([clusters for _, clusters in columns.values()]))) < 2:
-        return Estimate(mean({key: values.mean() for key, (values, _) in columns.items()}), np.nan, np.nan)
-    return clustered_bootstrap(columns, mean, rng=rng, draws=draws)
+    with suppress(UndefinedError):
+        if all(len(np.unique(clusters)) > 1 for _, clusters in columns.values()):
+            return clustered_bootstrap(columns, mean, rng=rng, draws=draws)
+    return Estimate(mean({key: values.mean() for key, (values, _) in columns.items()}), np.nan, np.nan)

@@ -72,7 +72,7 @@ class Encoder:
 
     def texts(self, texts: Sequence[str]) -> np.ndarray:
         """Unit vectors (T, D) float32."""
-        keys = {text: key_of("text", text.encode(errors="replace")) for text in texts}
+        keys = {text: key_of("text", text.encode(errors="surrogatepass")) for text in texts}
         named = {key: text for text, key in keys.items()}
         # Of like length together, so that few tokens are padding; the longest first, which needs most memory.
         missing = sorted(self._store.missing(named), key=lambda key: -len(named[key]))

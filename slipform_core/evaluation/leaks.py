@@ -1,5 +1,6 @@
 """Whether a benchmark's photographs were trained on, by name and by sight; scores that chance explains."""
 
+import math
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
@@ -17,6 +18,7 @@ from PIL import Image
 from slipform_core import progress
 from slipform_core.benchmarks.items import Items, Photo
 from slipform_core.evaluation.encoding import Shown
+from slipform_core.evaluation.scores import RETRIEVAL
 from slipform_core.mistakes import BadPicture
 from slipform_core.records import Score
 from slipform_core.shards import read_manifest, read_samples
@@ -186,6 +188,7 @@ def _nearest(ours: Hashes, theirs: Hashes) -> tuple[NDArray[np.uint8], NDArray[n
         mine = ours[rows]
         apart = np.bitwise_count(mine[:, :, None] ^ theirs)
         apart[mine == 0] = 65
+        apart[:, :, theirs == 0] = 65
         best = apart.min(axis=1)
         nearest[rows], distances[rows] = best.argmin(axis=1), best.min(axis=1)
     return distances, nearest
@@ -203,22 +206,22 @@ def chance_warning(scores: Iterable[Score], subsets: Mapping[str, Items] | None 
 
     Those are R@1 of retrieval up to twice chance, one over the number of pictures both ways, and i2t and ITT
     of items up to two standard errors above chance: one over the number of captions, which `subsets` tells,
-    two where they do not.
+    two where they do not. Items of a single picture have no standard error: chance.
     """
     table = {(score.benchmark, score.subset, score.metric): score for score in scores}
     lines = []
     for (name, subset, metric), score in table.items():
-        if name == "retrieval" and metric in ("i2t_r1", "t2i_r1"):
+        if name == RETRIEVAL and metric in ("i2t_r1", "t2i_r1"):
             pictures = table.get((name, subset, "i2t_r1"), score).count
             chance, bound = 1 / pictures, 2 / pictures
-        elif name != "retrieval" and metric in ("i2t", "itt"):
+        elif name != RETRIEVAL and metric in ("i2t", "itt"):
             items = (subsets or {}).get(f"{name}/{subset}")
             chance = _chance(items) if items else 1 / 3 if metric == "itt" else 1 / 2
-            bound = chance + 2 * score.stderr
+            bound = chance + (2 * score.stderr if math.isfinite(score.stderr) else 0)
         else:
             continue
         if score.value <= bound:
-            ties = table.get((name, subset, "ties"))
+            ties = table.get((name, subset, f"{metric[:3]}_ties" if name == RETRIEVAL else "ties"))
             why = DOUBT if score.count >= TELLING else f"{score.count:,} are too few to tell"
             if ties and ties.value >= 0.5:
                 why = f"{ties.value:.0%} of the comparisons are ties"

@@ -4,6 +4,7 @@ Texts and outcomes are all it needs. Roles are ARO's, by our keyword extraction;
 """
 
 import difflib
+import math
 import re
 import warnings
 from collections.abc import Mapping, Sequence
@@ -22,6 +23,7 @@ from slipform_core.metrics import clustered_stderr
 from slipform_core.records import ROLES, Keyword
 
 BANDS = (1.0, 2.0, 3.0, 4.0, 4.5, 5.0)  # of c: our choice, made before any result was seen
+DIGITS = 6  # of a mean c
 FEWEST = 20  # items, and pictures, that a trend is estimated from: our choice
 DRAWS = 1000
 OTHER = {"choice": 1, "pairs": 1, "winoground": 1, "scpp": 2}  # the caption that the own one is compared with
@@ -92,7 +94,8 @@ def _touches(word: Keyword, spans: Sequence[Span]) -> bool:
 
 def _mean(values: Sequence[float | None]) -> float:
     rated = [value for value in values if value is not None]
-    return sum(rated) / len(rated) if rated else float("nan")
+    # Rounded, since a mean of three may fall a hair below the edge of a band that it is.
+    return round(sum(rated) / len(rated), DIGITS) if rated else float("nan")
 
 
 def alone(own: str, other: str) -> tuple[list[Span], list[Span]]:
@@ -174,8 +177,9 @@ def strata(
 
     right, c, role, clusters: (N,); c NaN where it is not known, clusters the picture of each item. "bands" of
     c from low up to high, the last including it, "unrated" and "roles" have count, value and stderr each, a
-    picture's items taken for one observation; value and stderr are None where the count is 0. "trend" is over
-    "all" rated items and within each role, so that roles do not confound. ValueError for unequal lengths.
+    picture's items taken for one observation; value and stderr are None where the count is 0, stderr of a
+    single picture too. "trend" is over "all" rated items and within each role, so that roles do not confound.
+    ValueError for unequal lengths.
     """
     right, c = np.asarray(right, dtype=bool), np.asarray(c, dtype=np.float64)
     role, clusters = np.asarray(role), np.asarray(clusters)
@@ -204,10 +208,11 @@ def strata(
 def _score(right: NDArray[np.bool_], clusters: NDArray) -> dict[str, Any]:
     if not len(right):
         return {"count": 0, "value": None, "stderr": None}
+    stderr = clustered_stderr(right, clusters)
     return {
         "count": len(right),
         "value": float(right.mean()),
-        "stderr": clustered_stderr(right, clusters),
+        "stderr": stderr if math.isfinite(stderr) else None,
     }
 
 

@@ -1,6 +1,5 @@
 """Scores of a benchmark from the features of its pictures and texts, by strict metrics."""
 
-import math
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 
@@ -13,9 +12,10 @@ from slipform_core.metrics import (
     average_precision,
     caption_choice,
     clustered_stderr,
-    count_ties,
+    first_tied,
     scpp,
     strict_rank,
+    tied,
     winoground,
 )
 from slipform_core.records import Score
@@ -48,8 +48,9 @@ def score(benchmark: Benchmark, images: np.ndarray, texts: np.ndarray) -> Evalua
     Winoground). `scpp`: "itt" (both paraphrases beat the foil at the picture), "tot" (and at each other).
     `winoground`: "text", "image", "group". Each subset has "ties", the share of exactly equal comparisons: of
     i2t's, with the best other caption, for `choice` and `pairs`, of all four of an item for the others.
-    `retrieval`, its subset the benchmark's own name: R@1, R@5, R@10 and mAP both ways. ValueError for an
-    unknown rule.
+    `retrieval`, its subset the benchmark's own name, both ways: R@1, and R@5 and R@10 where there are as many
+    wrong candidates; mAP; the share of queries whose best right and best wrong candidate tie. ValueError for
+    an unknown rule.
     """
     # Products in float64, rounded to float32: a matrix product's blocks round equal features differently, and
     # that alone would break the ties of a collapsed model.
@@ -57,27 +58,15 @@ def score(benchmark: Benchmark, images: np.ndarray, texts: np.ndarray) -> Evalua
     scores, outcomes = [], {}
     for key, items in benchmark.subsets.items():
         name, _, subset = key.partition("/")
-        outcomes[key], ties, count = _of_items(items, images, texts)
+        outcomes[key], ties = _of_items(items, images, texts)
         scores += _scores(name, subset, outcomes[key], dict.fromkeys(outcomes[key], items.clusters))
-        tied = ties / count
-        scores.append(Score(name, subset, "ties", tied, count, math.sqrt(tied * (1 - tied) / count)))
+        scores.append(_mean(name, subset, "ties", ties.mean(axis=1), items.clusters, count=ties.size))
     if benchmark.retrieval:
         key = f"{RETRIEVAL}/{benchmark.name}"
-        found, precisions = _retrieval(benchmark, images, texts)
-        outcomes[key] = found
-        pictures = {metric: clusters_of(benchmark, key, metric) for metric in found}
-        scores += _scores(RETRIEVAL, benchmark.name, found, pictures)
-        scores += [
-            Score(
-                RETRIEVAL,
-                benchmark.name,
-                f"{way}_map",
-                float(each.mean()),
-                len(each),
-                clustered_stderr(each, pictures[f"{way}_r1"]),
-            )
-            for way, each in precisions.items()
-        ]
+        outcomes[key], others = _retrieval(benchmark, images, texts)
+        every = outcomes[key] | others
+        pictures = {metric: clusters_of(benchmark, key, metric) for metric in every}
+        scores += _scores(RETRIEVAL, benchmark.name, every, pictures)
     return Evaluation(scores, outcomes)
 
 
@@ -91,23 +80,30 @@ def clusters_of(benchmark: Benchmark, key: str, metric: str) -> np.ndarray:
 
 def _scores(benchmark: str, subset: str, outcomes: Outcomes, clusters: Outcomes) -> list[Score]:
     """Scores whose standard errors take the items of a picture for one observation."""
-    scores = []
-    for metric, right in outcomes.items():
-        stderr = clustered_stderr(right, clusters[metric])
-        scores.append(Score(benchmark, subset, metric, float(right.mean()), len(right), stderr))
-    return scores
+    return [
+        _mean(benchmark, subset, metric, right, clusters[metric], count=len(right))
+        for metric, right in outcomes.items()
+    ]
 
 
-def _of_items(items: Items, images: Floats, texts: Floats) -> tuple[Outcomes, int, int]:
-    """Outcomes, and how many of how many comparisons tie."""
+def _mean(
+    benchmark: str, subset: str, metric: str, values: np.ndarray, clusters: np.ndarray, *, count: int
+) -> Score:
+    stderr = clustered_stderr(values, clusters)
+    return Score(benchmark, subset, metric, float(values.mean()), count, stderr)
+
+
+def _of_items(items: Items, images: Floats, texts: Floats) -> tuple[Outcomes, np.ndarray]:
+    """Outcomes, and which of the comparisons of each item tie, bool (N, comparisons)."""
     if items.rule not in _RULES:
         raise ValueError(f"unknown rule {items.rule!r}; the rules are: {', '.join(_RULES)}")
-    parts, ties, count = [], 0, 0
+    parts, ties = [], []
     for part in _blocks(items, texts.shape[1]):
         found, compared = _RULES[items.rule](part, images, texts)
         parts.append(found)
-        ties, count = ties + count_ties(compared), count + len(compared)
-    return {metric: np.concatenate([part[metric] for part in parts]) for metric in parts[0]}, ties, count
+        ties.append(tied(compared.reshape(-1, 2)).reshape(len(part), -1))
+    outcomes = {metric: np.concatenate([part[metric] for part in parts]) for metric in parts[0]}
+    return outcomes, np.concatenate(ties)
 
 
 def _blocks(items: Items, width: int) -> Iterator[Items]:
@@ -124,8 +120,8 @@ def _products(images: Floats, texts: Floats) -> NDArray[np.float32]:
 
 
 def _four(table: np.ndarray) -> np.ndarray:
-    """The comparisons of Winoground's items (N, 2, 2): two captions a picture, two pictures a caption."""
-    return np.concatenate([table.reshape(-1, 2), table.transpose(0, 2, 1).reshape(-1, 2)])
+    """The comparisons (N, 4, 2) of Winoground's items: two captions a picture, two pictures a caption."""
+    return np.concatenate([table, table.transpose(0, 2, 1)], axis=1)
 
 
 def _choice(items: Items, images: Floats, texts: Floats) -> tuple[Outcomes, np.ndarray]:
@@ -156,7 +152,7 @@ def _scpp(items: Items, images: Floats, texts: Floats) -> tuple[Outcomes, np.nda
     among = _products(captions, captions)[:, [0, 0, 1], [1, 2, 2]]
     right = scpp(shown, among)
     compared = [shown[:, [0, 2]], shown[:, [1, 2]], among[:, [0, 1]], among[:, [0, 2]]]
-    return {"itt": right.i2t, "tot": right.tot}, np.concatenate(compared)
+    return {"itt": right.i2t, "tot": right.tot}, np.stack(compared, axis=1)
 
 
 _RULES: dict[str, Callable[[Items, Floats, Floats], tuple[Outcomes, np.ndarray]]] = {
@@ -167,20 +163,25 @@ _RULES: dict[str, Callable[[Items, Floats, Floats], tuple[Outcomes, np.ndarray]]
 }
 
 
-def _retrieval(benchmark: Benchmark, images: Floats, texts: Floats) -> tuple[Outcomes, dict[str, Floats]]:
-    """Which queries are right within each K, and their average precisions; both ways."""
+def _retrieval(benchmark: Benchmark, images: Floats, texts: Floats) -> tuple[Outcomes, Outcomes]:
+    """Which queries are right within each K, and of all their average precisions and ties; both ways.
+
+    Within more than there are wrong candidates any model is right: such a K is left out, but 1.
+    """
     queries, owners = benchmark.retrieval
     candidates, owned = np.array(list(dict.fromkeys(owners.tolist()))), owners
     ways = {"t2i": (texts[queries], images[candidates], owned, candidates)}
     ways["i2t"] = (images[candidates], texts[queries], candidates, owned)
-    right, precisions = {}, {}
+    right, others = {}, {}
     for way, (asked, given, of_asked, of_given) in ways.items():
-        ranks, found = [], []
+        ranks, precisions, ties, fewest = [], [], [], len(given)
         for rows in chunked(range(len(asked)), max(1, CELLS // len(given))):
             table = (asked[rows] @ given.T).astype(np.float32)
             relevant = of_asked[rows][:, None] == of_given[None, :]
             ranks.append(strict_rank(table, relevant))
-            found.append(average_precision(table, relevant))
-        precisions[way] = np.concatenate(found)
-        right |= {f"{way}_r{k}": np.concatenate(ranks) < k for k in RECALLS}
-    return right, precisions
+            precisions.append(average_precision(table, relevant))
+            ties.append(first_tied(table, relevant))
+            fewest = min(fewest, int((~relevant).sum(axis=1).min()))
+        others |= {f"{way}_map": np.concatenate(precisions), f"{way}_ties": np.concatenate(ties)}
+        right |= {f"{way}_r{k}": np.concatenate(ranks) < k for k in RECALLS if k <= max(1, fewest)}
+    return right, others

@@ -22,7 +22,8 @@ def bands(found: Mapping[str, "Result"], benchmark: str, metric: str = "i2t") ->
         for name, scored in parts.items():
             if scored["count"]:
                 row = rows.setdefault(name, {"items": f"{scored['count']:,}"})
-                row[model] = f"{100 * scored['value']:.1f} ± {100 * scored['stderr']:.1f}"
+                error = "" if scored["stderr"] is None else f" ± {100 * scored['stderr']:.1f}"
+                row[model] = f"{100 * scored['value']:.1f}{error}"
     return pandas.DataFrame(rows).T
 
 

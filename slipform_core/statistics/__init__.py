@@ -20,12 +20,13 @@ from slipform_core.statistics.comparisons import (
 )
 from slipform_core.statistics.curves import Curve, loess, spearman
 from slipform_core.statistics.models import Fit, mixed_model
-from slipform_core.statistics.resampling import Estimate
+from slipform_core.statistics.resampling import Estimate, UndefinedError
 
 __all__ = [
     "Curve",
     "Estimate",
     "Fit",
+    "UndefinedError",
     "clustered_bootstrap",
     "equivalent",
     "holm",

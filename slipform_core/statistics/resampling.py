@@ -15,6 +15,10 @@ CELLS = 2**18  # of a chunk of resamples: 2 MB, which stay in cache
 PATIENCE = 10  # resamples made for each that is wanted, before undefined ones are an error
 
 
+class UndefinedError(ValueError):
+    """Too many resamples leave a statistic undefined, such as a mean of nothing."""
+
+
 class Estimate(NamedTuple):
     """A value and the ends of its interval."""
 
@@ -76,7 +80,7 @@ def bootstrap(statistic: Callable[[Floats], Floats], units: int, rng: Generator,
         values.append(some[np.isfinite(some.reshape(rows, -1)).all(axis=1)])
         if sum(map(len, values)) >= draws:
             return np.concatenate(values)[:draws]
-    raise ValueError(f"of {PATIENCE * draws} resamples {sum(map(len, values))} define the statistic")
+    raise UndefinedError(f"of {PATIENCE * draws} resamples {sum(map(len, values))} define the statistic")
 
 
 def interval(value: float, values: Floats, level: float) -> Estimate:
