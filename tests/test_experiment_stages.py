@@ -125,6 +125,7 @@ def test_the_name_of_a_stage_depends_on_the_code_that_makes_it(name: str) -> Non
         ("plant.rewriter=gramar", ["plant.rewriter = 'gramar'", "grammar"]),
         ("plant.editor=renderer", ["plant.editor = 'renderer'", "render"]),
         ("model=slipform-big", ["model = 'slipform-big'", "slipform-tiny"]),
+        ("model=open_clip", ["model = 'open_clip'", "slipform-tiny"]),
         ("arms.plain.loss=cemnt", ["arms.plain.loss = 'cemnt'", "info_nce, cement"]),
         ("pretrain.pictures=64", ["pretrain.pictures", "64", "world.pretrain_scenes = 48"]),
         ("train.pictures=64", ["train.pictures", "64", "world.train_scenes = 48"]),

@@ -232,7 +232,7 @@ def objectives(seeds: Sequence[Result]) -> None:
     others = [
         arm
         for arm, of in settings.items()
-        if arm in seeds[0].values and of["negatives"] == "hc" and of["loss"] not in _LOSSES
+        if of["negatives"] == "hc" and of["loss"] not in _LOSSES and all(arm in one.values for one in seeds)
     ]
     columns = {name: TABLE_2[name] for name in OBJECTIVES}
     gained = gains(seeds, ["plain", "hc_cement", *others], "hc_info_nce", columns)

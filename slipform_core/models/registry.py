@@ -1,4 +1,4 @@
-"""The models that an experiment can name."""
+"""Models by name; an experiment trains the tiny one."""
 
 from collections.abc import Callable
 
