@@ -40,9 +40,7 @@ def _check_names(experiment: Experiment) -> None:
         if name not in choices:
             raise ConfigError(f"{parameter} = {name!r} is none of {', '.join(choices)}")
     if experiment.model == "open_clip":
-        raise ConfigError(
-            "model = 'open_clip' has its own vocabulary and side: an experiment trains slipform-tiny"
-        )
+        raise ConfigError("model = 'open_clip' has another vocabulary: experiments train slipform-tiny")
     for name in experiment.gradients.arms:
         if arms[name].margin is None:
             raise ConfigError(f"gradients.arms: {name} has no margin to add to the share")
