@@ -3,8 +3,7 @@
 #
 # ConcretePlant takes a caption, chooses the word to change by its concreteness, rewrites the caption, and
 # edits the picture to fit, with everything else in place. In the embedded world both steps are exact: the
-# rewriter puts a sibling of the same kind (another animal or tool, another colour, another place), the
-# editor draws the scene anew.
+# rewriter puts another word of the same kind (a noun, a colour, a place), the editor draws the scene anew.
 #
 # ```{not-run}
 # In the paper a language model, Qwen3-32B, rewrites the caption, and SDXL-Turbo edits a photograph.
@@ -104,7 +103,8 @@ pairs("swap", 4)
 # A rewriting that fails a check is tried again with another word, and at last rejected: because nothing
 # changed, because more changed than the word, because the new caption is still true of the picture ("a dog
 # beside a cup" with the nouns exchanged), or because the new scene contains a composition that is held out
-# for the test.
+# for the test, or because it reads as no caption of this world. Of a caption without a word to choose there
+# is nothing to try.
 
 # %% tags=["hide-input"]
 counts = {

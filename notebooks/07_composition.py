@@ -2,7 +2,7 @@
 # # Composition
 #
 # Does a picture prefer its own caption to one with a word changed, or with two words exchanged? The scenes
-# are of the test split: their pairs of nouns never occurred in training, in true captions or in negatives.
+# are of the test split: the two nouns in relation were never so in training, in true captions or negatives.
 # This page has Table 2 of the paper in three blocks that share no cell: what its authors reported, the
 # reference run (all arms, several seeds), and your run (one seed). Every comparison is strict: a tie is
 # wrong.

@@ -211,13 +211,13 @@ if several:
 # A slope above zero says that a colour is told apart better the harder its negatives are pushed; one below
 # zero, that it is told apart worse.
 #
-# What this cannot show. That concreteness is what matters about colours: the norms put them within half a
-# point of each other, and the slope is of the margin, which Cement's step makes large out of that little. It
-# tells whether a margin acts on the word that it is put on, not whether concrete words are better negatives.
-# Eight colours have only as many margins as they have ratings, and black, blue and the rest differ in more
-# than those, in contrast with frame and place for one; the regression takes a colour's seeds as separate
-# observations, so its interval says what other seeds would give of these eight, not what other colours would.
-# And equally visible is a fact of this world's frames, not of photographs.
+# What this cannot show. That concreteness is what matters about colours: the norms put them within .54
+# points of each other, and the slope is of the margin, which Cement's step makes large out of that little.
+# It tells whether a margin acts on the word that it is put on, not whether concrete words are better
+# negatives. Eight colours have only as many margins as they have ratings, and black, blue and the rest
+# differ in more than those, in contrast with frame and place for one; the regression takes a colour's seeds
+# as separate observations, so its interval says what other seeds would give of these eight, not what other
+# colours would. And equally visible is a fact of this world's frames, not of photographs.
 #
 # ## Your run
 #

@@ -124,11 +124,11 @@ plt.show()
 # | features are zero | every candidate is as near: the loss is the logarithm of how many there are |
 # | a picture is twice in a batch | each is the other's easy negative; the trainer's batches have it once |
 # | ten pairs at batch eight | one batch, and two pairs that wait for the next epoch's permutation |
-# | a word has no concreteness | it is NaN; a margin that needs it raises an error, InfoNCE does not look |
+# | a word has no concreteness | it is NaN; a margin that needs it raises an error (on an accelerator NaN) |
 # | a concreteness is outside 1..5 | an error that names the pair; on an accelerator it is not read |
 # | pairs have different numbers of negatives | by `mask` a missing one is no candidate and no query |
 # | the logit scale is above 100 | the loss takes what it gets; the trainer keeps it at 100 or below |
-# | the matrix would pass 1 GB | it is streamed, rows at a time; `stream=True` or `False` decides otherwise |
+# | the matrix would pass 1 GB | it is streamed, rows at a time; of `cement`, `stream=` decides otherwise |
 #
 # ## Other objectives
 #

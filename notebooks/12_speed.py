@@ -1,10 +1,11 @@
 # %% [markdown]
 # # How fast
 #
-# What do the losses cost, and what does a step of training? Everything here is a ratio to open_clip's own
-# code, measured in turns within one run, because the speed of a machine changes from minute to minute and a
-# ratio changes less. A cell holds the median of the rounds, and the lowest and the highest. The numbers are
-# in `results/benchmarks`, each file with its machine and its command; what has no file says so.
+# What do the losses cost, and what does a step of training? They are compared with open_clip's own code,
+# the rest with what people would use otherwise. Ratios are measured in turns within one run, because the
+# speed of a machine changes from minute to minute and a ratio changes less. A cell holds the median of the
+# rounds, and the lowest and the highest. The numbers are in `results/benchmarks`, each file with its
+# machine and its command; what has no file says so.
 
 # %% tags=["remove-cell"]
 import matplotlib.pyplot as plt

@@ -2,7 +2,7 @@
 # # Any CLIP on the benchmarks
 #
 # ```sh
-# slipform eval ViT-B-32-quickgelu:openai ViT-B-32=build/epoch_5.pt \
+# slipform eval ViT-B-32-quickgelu:openai ViT-B-32-quickgelu=build/epoch_5.pt \
 #     -b sugarcrepe -b scpp
 # ```
 #
@@ -52,14 +52,16 @@ benchmarks = "results/benchmarks"
 # ## Your own items
 #
 # A file of items is a benchmark, too (`--items`): pictures, captions with the right one first, and subsets.
-# Here are some of your run's test, as anyone's would lie in a folder, and the arms of your run as the models.
+# Here are some of your run's test, as anyone's would lie in a folder, and as models those of `models` that
+# your run has.
 
 # %%
 config = Experiment(**tables.open_run(run).result("survey").made["config"])
 keys = [f"sugarcrepe/{subset}" for subset in subsets.split(",")]
 items = write_own(BENCHMARKS["world"](config), keys, Path(run) / "eval")
 asked = evaluating.Asked([own(items)])
-arms = {name: partial(experiment.load, config, Path(stages), name) for name in models.split(",")}
+trained = [name for name in models.split(",") if name in ("base", *config.selected)]
+arms = {name: partial(experiment.load, config, Path(stages), name) for name in trained}
 how = {"command": "notebooks/14_any_clip.py", "config": {"models": models, "subsets": subsets}}
 found = list(evaluating.evaluate_models(arms, asked, out=items.parent, **how))
 evaluating.wide_table(found).droplevel("benchmark")
@@ -102,14 +104,14 @@ lens.trends({result.experiment: result for result in found}, own(items).name)
 
 # %% [markdown]
 # In the embedded world concreteness is bound to the kind of word by construction (an object is concrete, a
-# place is not drawn): the trend over all items is no finding about concreteness. On photographs it is one.
+# spatial relation is not): the trend over all items is no finding about concreteness. On photographs it is.
 #
 # ## Was the test trained on?
 #
 # `--trained FOLDER` looks whether pictures of a benchmark are among those of shards that `slipform plant`
 # made, the other photographs included: by name, where COCO's number is the same in all its years, and by
-# sight, by a 64-bit difference hash. A score that chance explains is warned of, since a wrong activation or
-# preprocessing looks like that.
+# sight, by a 64-bit difference hash. An i2t, ITT or R@1 that chance explains is warned of, since a wrong
+# activation or preprocessing looks like that.
 #
 # ## What it costs
 #

@@ -89,7 +89,7 @@ def train(
 ) -> None:
     """Train one arm, alone or with the ranks that torchrun starts; killed, it goes on where it was.
 
-    Its loss can be any that there is: --settings "arms.hc_info_nce.loss=tsvlc train.evaluate_every=100".
+    Its loss can be another one: --settings "arms.hc_info_nce.loss=tsvlc train.evaluate_every=100".
     Example: torchrun --standalone --nproc-per-node 2 -m slipform_core train hc_cement
     """
     experiment = config.load(profile, settings)
@@ -220,7 +220,7 @@ def evaluate(
 
     Models after the first are compared with it, item by item. A call that was stopped goes on where it was.
 
-    Example: slipform eval ViT-B-32-quickgelu:openai build/mine -b sugarcrepe -b scpp
+    Example: slipform eval ViT-B-32-quickgelu:openai build/model -b sugarcrepe -b scpp
     """
     from slipform_core import evaluating
 

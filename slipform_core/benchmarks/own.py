@@ -43,9 +43,9 @@ def own(path: Path, images: Path | None = None, *, partial: bool = False) -> Ben
               true of it and one that is not. Unless said, one picture is "choice" and two are "winoground";
               "scpp" must be said
 
-    In CSV a cell of id, subset, rule, image2 or caption2 may be empty. Items are left out, and counted, whose
-    pictures are equal, and those whose captions are that have to differ, but for case and blanks. The
-    benchmark is "own_" and the file's name. Mistake names the file, the item and the field.
+    In CSV a cell of id, subset, rule, image2 or caption2 may be empty. Items whose pictures are equal, or
+    whose captions are that have to differ, but for case and blanks, are left out and counted where `partial`,
+    else refused. The benchmark is "own_" and the file's name. Mistake names the file, the item and the field.
     """
     if not path.is_file():
         raise Mistake(f"{path} does not exist, or is a folder")

@@ -27,7 +27,8 @@ class Evidence:
 class Outcome(BaseModel):
     """A verdict, our own value in words, and what it rests on.
 
-    basis: arithmetic, algebra, the norms, this run, or the reference run with its number of seeds.
+    basis: arithmetic, algebra, the norms, this run, the reference run with its
+    number of seeds, or that nothing here can tell.
     """
 
     verdict: Verdict

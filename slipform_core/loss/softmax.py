@@ -1,4 +1,4 @@
-"""Cross-entropy over the rows and the columns of one similarity matrix: one product, one exponential.
+"""Cross-entropy over rows and columns of one similarity matrix: one product, on a CPU one exponential.
 
 R pictures, C captions, D embedding width; both come in parts that follow each other, such as positives and
 negatives, which are read where they lie. Row i's positive is column i, and the first R columns are queries

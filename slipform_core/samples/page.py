@@ -17,8 +17,8 @@ from slipform_core.shards import Sample
 
 PAGE = "samples.html"
 CHOSEN = {
-    "hc": "one of the most concrete words of its role",
-    "lc": "one of the least concrete words of its role",
+    "hc": "one of the most concrete words of its role, of 4 and more",
+    "lc": "one of the least concrete words of its role, below 4",
     "wo": "any word that the norms cover",
     "swap": "two words of one role, exchanged",
 }
