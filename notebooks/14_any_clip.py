@@ -104,7 +104,8 @@ lens.trends({result.experiment: result for result in found}, own(items).name)
 
 # %% [markdown]
 # In the embedded world concreteness is bound to the kind of word by construction (an object is concrete, a
-# spatial relation is not): the trend over all items is no finding about concreteness. On photographs it is.
+# spatial relation is not): the trend over all items is no finding about concreteness. On
+# photographs it may be one, where it stands within a role too.
 #
 # ## Was the test trained on?
 #
