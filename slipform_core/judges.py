@@ -92,8 +92,8 @@ def _features(clip: Clip, chunk: Sequence[Sample]) -> list[np.ndarray]:
 
 
 def _cosine(one: np.ndarray, other: np.ndarray) -> np.ndarray:
-    # Products in float64, rounded to float32 before they are subtracted: what differs only by the rounding of
-    # a tower's blocks is a tie, as in the evaluation.
+    # Products in float64, rounded to float32 before they are subtracted, as in the evaluation. What differs
+    # only by the rounding of a tower's blocks is most often a tie so, not always: near 0 float32 is finer.
     return np.einsum("rd,rd->r", one, other).astype(np.float32).astype(np.float64)
 
 

@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from slipform_core import executors, progress
+from slipform_core.files import write_text
 
 
 def later(value: int, seconds: float) -> tuple[int, int]:
@@ -43,7 +44,7 @@ def fail(seconds: float) -> None:
 
 
 def sleep_and_sign(path: Path, seconds: float) -> None:
-    path.with_suffix(".begun").write_text(str(os.getpid()))
+    write_text(path.with_suffix(".begun"), str(os.getpid()))  # whole: its reader may be quicker
     time.sleep(seconds)
     path.touch()
 

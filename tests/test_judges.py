@@ -145,15 +145,20 @@ def test_no_more_than_a_batch_of_pictures_is_held(clip, samples) -> None:
     assert len(given) > 40 and most <= 2 * 4 + 1
 
 
-def test_a_small_gap_keeps_its_sign_and_the_same_picture_is_a_tie(clip, samples) -> None:
+def test_a_small_gap_keeps_its_sign_and_that_of_the_same_picture_is_rounding(clip, samples) -> None:
+    """Originals and edits are encoded in two blocks of other sizes, which some processors round otherwise."""
     first = samples[0]
     pixels = first.picture.copy()
     pixels[0, 0, 0] ^= 1
     near, same = replace(first, negative_picture=pixels), replace(first, negative_picture=first.picture)
     columns = measure(clip, [near, same], batch=2)
-    assert 0 < abs(columns["gap_t2i"][0]) < 1e-4
-    assert columns["gap_t2i"][1] == 0 and columns["image_similarity"][1] == 1
-    assert table(columns)["all"]["t2i"]["mean"] == (columns["gap_t2i"][0] > 0) / 2
+    assert 1e-7 < abs(columns["gap_t2i"][0]) < 1e-4
+    assert abs(columns["gap_t2i"][1]) < 1e-7 and columns["image_similarity"][1] == pytest.approx(1, abs=1e-6)
+
+
+def test_a_tie_is_not_right(clip, samples) -> None:
+    columns = measure(clip, samples[:4], batch=4) | {"gap_t2i": [0.0, 1e-9, -1e-9, 0.0]}
+    assert table(columns)["all"]["t2i"]["mean"] == 1 / 4
 
 
 def test_a_model_that_gives_nan_names_the_record(clip, samples) -> None:

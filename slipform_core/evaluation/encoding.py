@@ -17,13 +17,11 @@ from torch import Tensor
 from slipform_core import progress
 from slipform_core.benchmarks.items import Photo
 from slipform_core.evaluation.store import Store, key_of
+from slipform_core.evaluation.threads import READ, reading_threads
 from slipform_core.mistakes import BadPicture
 from slipform_core.models import fingerprint
 from slipform_core.models.clip import Clip
 from slipform_core.sources import photographs
-
-THREADS = 4  # that read photographs beside the model
-READ = 256  # files whose bytes are held at a time
 
 Shown = Photo | Image  # a photograph by where it lies, or a picture in memory
 Content = tuple[bytes, bytes | Image | None]  # the key of a picture, and what was read for it
@@ -122,7 +120,7 @@ class Encoder:
             isinstance(shown, Photo) and shown in self._known for shown in pictures
         )
         with (
-            ThreadPoolExecutor(THREADS) as pool,
+            reading_threads() as pool,
             progress.bar(desc="pictures", unit="picture", total=total, disable=again) as bar,
         ):
             for found in self._missing(pictures, keys, projected, pool, bar, bad):

@@ -4,7 +4,6 @@ import math
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from operator import length_hint
 from pathlib import Path, PurePath
@@ -19,6 +18,7 @@ from slipform_core import progress
 from slipform_core.benchmarks.items import Items, Photo
 from slipform_core.evaluation.encoding import Shown
 from slipform_core.evaluation.scores import RETRIEVAL
+from slipform_core.evaluation.threads import READ, reading_threads
 from slipform_core.mistakes import BadPicture
 from slipform_core.records import Score
 from slipform_core.shards import read_manifest, read_samples
@@ -28,8 +28,6 @@ from slipform_core.sources import photographs
 # most 4 from their original; of the 32.7 million pairs of Flickr8k one is, the same photograph.
 NEAR = 4
 FEW = 5  # pictures that are named
-THREADS = 4  # that read photographs
-READ = 256  # photographs whose bytes are held at a time
 CELLS = 1 << 22  # of a block of distances: 32 MB
 TELLING = 100  # items or pictures whose chance level says something of a model: our choice
 COCO = re.compile(r"(?:COCO_[a-z]+\d{4}_)?(\d{12})\.jpe?g", re.IGNORECASE)
@@ -125,7 +123,7 @@ def _hashed(tested: Iterable[Shown]) -> tuple[list[str], Hashes, Counter[str]]:
     """What to call each picture, two hashes (P, 2), 0 where it cannot be read, and why not."""
     called, found, unread = [], [], Counter()
     with (
-        ThreadPoolExecutor(THREADS) as pool,
+        reading_threads() as pool,
         progress.bar(desc="leaks", unit="picture", total=length_hint(tested) or None) as bar,
     ):
         for part in chunked(_once(tested), READ):
