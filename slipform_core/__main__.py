@@ -57,8 +57,7 @@ def run(profile: Profile = "mini", settings: Settings = "", run: Run = "", jobs:
     from slipform_core import experiment as spine
 
     folder = RUNS / (run or profile) / "results" / experiment.profile
-    command = shlex.join(["slipform", *sys.argv[1:]])
-    spine.run(experiment, folder=folder, stages=STAGES, jobs=jobs, command=command)
+    spine.run(experiment, folder=folder, stages=STAGES, jobs=jobs, command=_command())
 
 
 @app.command()
@@ -186,8 +185,8 @@ def plant(
         return
     started = time.monotonic()
     report = made.run(stages, share, limit)
-    command, seconds = shlex.join(["slipform", *sys.argv[1:]]), time.monotonic() - started
-    planting.note(made, report, source=str(path), command=command, seconds=seconds)
+    seconds = time.monotonic() - started
+    planting.note(made, report, source=str(path), command=_command(), seconds=seconds)
     page = samples.write_page(report, recipe=recipe, source=str(path), count=shown)
     print(f"{report}\nsamples: {page}")
 
@@ -244,7 +243,7 @@ def evaluate(
         batch=batch_size,
         partial=partial,
     )
-    found = evaluating.run(request, out=out, command=shlex.join(["slipform", *sys.argv[1:]]))
+    found = evaluating.run(request, out=out, command=_command())
     evaluating.print_tables(found)
     print("\n".join(f"written: {out / name}" for name in evaluating.TABLES))
 
@@ -262,6 +261,10 @@ def check(run: Run = "mini") -> None:
     print(f"norms: {len(concreteness.Norms.load('brysbaert')):,} entries")
     concreteness.load_pipeline()
     print("spaCy: the English pipeline loads")
+
+
+def _command() -> str:
+    return shlex.join(["slipform", *sys.argv[1:]])
 
 
 def main() -> None:

@@ -11,10 +11,9 @@ from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
-import yaml
 from pydantic import BaseModel, ConfigDict
 
-from slipform_core import results, statistics
+from slipform_core import results, statistics, tables
 from slipform_core.metrics import counts_for_macro, macro_of
 from slipform_core.outcomes import Outcomes
 from slipform_core.statistics import Estimate
@@ -54,8 +53,8 @@ class Family(BaseModel):
 
 
 def load_plan(path: Path) -> dict[str, Family]:
-    """The families of an analysis plan in YAML, by name; ValueError for a field it does not know or lacks."""
-    return {name: Family(**fields) for name, fields in yaml.safe_load(path.read_text()).items()}
+    """The families of an analysis plan in YAML, by name; ValueError as of `tables.from_yaml`."""
+    return tables.from_yaml(path, dict[str, Family])
 
 
 def planned(path: Path) -> set[tuple[str, str, str]]:
@@ -118,10 +117,6 @@ class Reference:
     def scores(self, arm: str, measure: str) -> np.ndarray:
         """An arm's score of each seed, a fraction."""
         return self.values(f"composition:{arm}/{measure}/value")
-
-    def mean(self, arm: str, measure: str) -> Estimate:
-        """An arm's score, mean and interval over seeds."""
-        return statistics.over_seeds(self.scores(arm, measure))
 
     def difference(self, left: str, right: str, measure: str) -> Difference:
         """Left minus right, paired by seed."""

@@ -33,7 +33,8 @@ class Run:
 
     @property
     def profile(self) -> str:
-        return self.folder.name
+        """Of a reference run's folder, <profile>/seed-<n>, the profile too."""
+        return (self.folder.parent if self.folder.name.startswith("seed-") else self.folder).name
 
     def result(self, experiment: str) -> results.Result:
         """One results file; MissingResult names those that there are, ValueError one that cannot be read."""
@@ -159,9 +160,14 @@ class Reported(BaseModel):
 
 
 def reported(path: Path) -> dict[str, Reported]:
-    """The tables of a YAML file by name; ValueError names the file and what is wrong in it."""
+    """The tables of a YAML file by name; ValueError as of `from_yaml`."""
+    return from_yaml(path, dict[str, Reported])
+
+
+def from_yaml(path: Path, kind: Any) -> Any:
+    """What a YAML file holds, as a type that pydantic knows; ValueError names the file and what is wrong."""
     try:
-        return TypeAdapter(dict[str, Reported]).validate_python(yaml.safe_load(path.read_text()))
+        return TypeAdapter(kind).validate_python(yaml.safe_load(path.read_text()))
     except yaml.YAMLError as error:
         raise ValueError(f"{path}: {' '.join(str(error).split())}") from None
     except ValidationError as error:
@@ -219,7 +225,7 @@ def _reported_header(authors: Iterable[str]) -> str:
 def _reference_header(reference: Seeds | None, profile: str) -> str:
     if reference is None:
         return f"no reference run of {profile}"
-    profiles = {run.folder.parent.name for run in reference.runs.values()}
+    profiles = {run.profile for run in reference.runs.values()}
     if profiles != {profile}:
         raise ValueError(f"the reference run is of {', '.join(sorted(profiles))}, your run of {profile}")
     return f"reference run of {profile} (mean, 95 % over seeds)"

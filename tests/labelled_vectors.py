@@ -8,13 +8,11 @@ class Vectors:
 
     def __init__(self, units: np.ndarray, pooled: np.ndarray | None = None, texts: dict | None = None):
         self.units, self.pooled, self.given = units.astype(np.float32), pooled, texts or {}
-        self.asked: list[str] = []
 
     def pictures(self, pictures, *, projected: bool = True) -> np.ndarray:
         return (self.units if projected else self.pooled)[list(pictures)].astype(np.float32)
 
     def texts(self, texts) -> np.ndarray:
-        self.asked += texts
         width = self.units.shape[1]
         return np.array([self.given.get(text, random_unit(text, width)) for text in texts], dtype=np.float32)
 

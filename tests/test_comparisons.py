@@ -35,9 +35,11 @@ def test_a_malformed_plan_is_refused(old: str, new: str, words: str, tmp_path: P
     text = "f:\n  about: x\n  measure: m\n  contrasts:\n    c: {left: a, right: b, expected: +, why: w}\n"
     (tmp_path / "plan.yml").write_text(text)
     assert comparisons.load_plan(tmp_path / "plan.yml")["f"].contrasts["c"].expected == "+"
-    (tmp_path / "plan.yml").write_text(text.replace(old, new))
-    with pytest.raises(ValueError, match=words):
-        comparisons.load_plan(tmp_path / "plan.yml")
+    for malformed in (text.replace(old, new), ""):
+        (tmp_path / "plan.yml").write_text(malformed)
+        with pytest.raises(ValueError, match=words if malformed else "dictionary") as caught:
+            comparisons.load_plan(tmp_path / "plan.yml")
+        assert str(caught.value).startswith(f"{tmp_path / 'plan.yml'}: ")
 
 
 @pytest.mark.parametrize(

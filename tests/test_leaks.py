@@ -6,24 +6,20 @@ from pathlib import Path
 import numpy as np
 import pytest
 from PIL import Image
-from test_main import ROOT
+from real_data import DATA, needs_data
 
-from slipform_core.benchmarks import Items, Photo
+from slipform_core.benchmarks import Photo
 from slipform_core.evaluation.leaks import (
     NEAR,
-    chance_warning,
     difference_hash,
     find_leaks,
     picture_key,
     read_trained,
 )
 from slipform_core.evaluation.leaks import _nearest as nearest
-from slipform_core.records import HardNegative, Keyword, Provenance, Score
+from slipform_core.records import HardNegative, Keyword, Provenance
 from slipform_core.shards import DamagedShard, Sample, enter, shard_name, write_shard
 from slipform_core.sources import photographs
-
-DATA = ROOT / "../shared/data"
-needs_data = pytest.mark.skipif(not DATA.is_dir(), reason="the real data of ../shared/data is not here")
 
 
 def photograph(seed: int, size: tuple[int, int] = (300, 224)) -> Image.Image:
@@ -206,68 +202,3 @@ def test_real_photographs_are_seen_again_after_they_were_kept_and_no_others(tmp_
     hashes = [difference_hash(picture) for picture in pixels]
     apart = [(one ^ other).bit_count() for k, one in enumerate(hashes) for other in hashes[:k]]
     assert min(apart) > 2 * NEAR
-
-
-def score(name: str, metric: str, value: float, count: int = 400) -> Score:
-    return Score(*name.split("/"), metric, value, count, float(np.sqrt(value * (1 - value) / count)))
-
-
-def test_a_score_that_chance_explains_gets_a_line():
-    scores = [
-        score("retrieval/coco", "t2i_r1", 0.0019, 5000),
-        score("retrieval/coco", "i2t_r1", 0.0021, 1000),
-        score("retrieval/coco", "t2i_r5", 0.0019, 5000),
-        score("sugarcrepe/swap_obj", "i2t", 0.54),
-        score("sugarcrepe/swap_att", "i2t", 0.56),
-        score("sugarcrepe/add_obj", "i2t", 0.0),
-        score("sugarcrepe/add_obj", "ties", 0.0),
-        score("scpp/swap_obj", "itt", 0.37),
-        score("scpp/swap_att", "itt", 0.39),
-        score("scpp/swap_att", "tot", 0.33),
-        score("aro/order", "i2t", 0.22),
-        score("winoground/all", "text", 0.25),
-    ]
-    order = Items(np.zeros((1, 1), dtype=int), np.arange(5)[None], np.zeros(1, dtype=int), "choice")
-    lines = chance_warning(scores, {"aro/order": order})
-    assert [line.split(":")[0] for line in lines] == [
-        "retrieval/coco t2i_r1 is 0.19%, chance 0.10%",
-        "sugarcrepe/swap_obj i2t is 54.00%, chance 50.00%",
-        "sugarcrepe/add_obj i2t is 0.00%, chance 50.00%",
-        "scpp/swap_obj itt is 37.00%, chance 33.33%",
-        "aro/order i2t is 22.00%, chance 20.00%",
-    ]
-    assert all("loaded wrongly (activation, preprocessing, tokenizer)" in line for line in lines)
-    assert chance_warning([]) == []
-    tied = [*scores[:2], score("retrieval/coco", "t2i_ties", 1.0, 5000)]
-    assert chance_warning(tied) == [
-        "retrieval/coco t2i_r1 is 0.19%, chance 0.10%: 100% of the comparisons are ties"
-    ]
-    of_one = [Score("own", "all", "i2t", value, 200, float("nan")) for value in (0.5, 0.51)]
-    assert [len(chance_warning([each])) for each in of_one] == [1, 0]
-
-
-def test_a_random_model_is_warned_of_and_a_good_one_is_not():
-    from slipform_core.benchmarks import Benchmark
-    from slipform_core.evaluation import score as score_all
-
-    rng = np.random.default_rng(0)
-    items = Items(np.arange(200)[:, None], np.stack([np.arange(200), np.roll(np.arange(200), 1)], 1),
-                  np.arange(200), "choice")  # fmt: skip
-    retrieval = np.arange(200), np.arange(200)
-    benchmark = Benchmark(
-        "own", [Photo("")] * 200, tuple(map(str, range(200))), {"own/all": items}, retrieval
-    )
-
-    def unit(seed: int) -> np.ndarray:
-        vectors = np.random.default_rng(seed).normal(size=(200, 64))
-        return vectors / np.linalg.norm(vectors, axis=1, keepdims=True)
-
-    lines = chance_warning(score_all(benchmark, unit(0), unit(1)).scores, benchmark.subsets)
-    assert any(line.startswith("own/all i2t") for line in lines)
-    collapsed = chance_warning(
-        score_all(benchmark, unit(0)[:1].repeat(200, 0), unit(1)[:1].repeat(200, 0)).scores
-    )
-    assert [line.split(" is")[0] for line in collapsed] == [
-        "own/all i2t", "retrieval/own t2i_r1", "retrieval/own i2t_r1"]  # fmt: skip
-    good = unit(0) + 0.05 * rng.normal(size=(200, 64))
-    assert chance_warning(score_all(benchmark, unit(0), good).scores, benchmark.subsets) == []

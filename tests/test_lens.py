@@ -7,7 +7,8 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from test_blind import benchmark_of, needs_data, read
+from real_data import needs_data
+from test_blind import benchmark_of, read
 
 from slipform_core.benchmarks import Items
 from slipform_core.changes import words

@@ -186,10 +186,8 @@ def test_the_validation_is_not_added_to_counted_shots() -> None:
 def test_the_protocol_is_in_the_result() -> None:
     given, encoder = made(90, 120)
     result = linear_probe(encoder, given, PLAIN)
-    written = json.loads(json.dumps(result.to_json()))
-    assert {
-        name: written["protocol"][name] for name in written["protocol"] if name not in ("rule", "source")
-    } == {
+    written = json.loads(json.dumps(result.protocol))
+    assert {name: written[name] for name in written if name not in ("rule", "source")} == {
         "set": "made",
         "metric": "top1",
         "classes": 7,
@@ -208,7 +206,7 @@ def test_the_protocol_is_in_the_result() -> None:
         "train_pictures": 90,
         "converged": True,
     }
-    clip = json.loads(json.dumps(linear_probe(encoder, given, replace(CLIP, shots=5)).to_json()))["protocol"]
+    clip = json.loads(json.dumps(linear_probe(encoder, given, replace(CLIP, shots=5)).protocol))
     assert (clip["features"], clip["unit_length"], clip["shots"]) == ("before the projection", False, 5)
     assert "eight a decade" in clip["sweep"] and clip["fits"] > 7
 

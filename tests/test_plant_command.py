@@ -6,13 +6,12 @@ import pytest
 import torch
 from made_up_encoder import MadeUpEncoder
 from photo_task import write_task
+from real_data import DATA, needs_data
 from test_main import ROOT, call
 
 from slipform_core import results, sentences
 from slipform_core.shards import read_manifest
 
-DATA = ROOT / "../shared/data"
-needs_data = pytest.mark.skipif(not DATA.is_dir(), reason="the real data of ../shared/data is not here")
 SMALL = "shard_captions=20 side=32"
 
 

@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from reader_files import pictures, rules, shown, write
+from real_data import DATA, needs_data
 
 from slipform_core.benchmarks import READERS
 from slipform_core.benchmarks.aro import SYMMETRIC
@@ -19,9 +20,6 @@ from slipform_core.evaluation.averages import named_averages
 from slipform_core.metrics import counts_for_macro, macro_of
 from slipform_core.mistakes import Mistake
 from slipform_core.sources import photographs
-
-DATA = Path(__file__).parents[1] / "../shared/data"
-needs_data = pytest.mark.skipif(not DATA.is_dir(), reason="the real data of ../shared/data is not here")
 
 
 @needs_data

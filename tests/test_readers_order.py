@@ -6,6 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from reader_files import pictures, rules, shown, write
+from real_data import DATA, needs_data
 
 from slipform_core.benchmarks import READERS, Photo
 from slipform_core.benchmarks.order import ordered, prepared
@@ -13,8 +14,6 @@ from slipform_core.benchmarks.retrieval import coco_retrieval
 from slipform_core.concreteness import load_pipeline
 from slipform_core.mistakes import Mistake
 
-DATA = Path(__file__).parents[1] / "../shared/data"
-needs_data = pytest.mark.skipif(not DATA.is_dir(), reason="the real data of ../shared/data is not here")
 TAGGED = "A/DT black/JJ dog/NN jumps/VBZ over/IN a/DT red/JJ fence/NN near/IN people/NNS"
 TAGGED = [tuple(pair.split("/")) for pair in TAGGED.split()]
 NAMES, QUALITIES = {"dog", "fence", "people"}, {"black", "red"}

@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from PIL import Image
+from real_data import DATA, needs_data
 
 from slipform_core.benchmarks import Benchmark, retrieval
 from slipform_core.benchmarks.retrieval import (
@@ -19,9 +20,6 @@ from slipform_core.benchmarks.retrieval import (
 from slipform_core.evaluation import score
 from slipform_core.mistakes import Mistake
 from slipform_core.sources import photographs
-
-DATA = Path(__file__).parents[2] / "shared/data"
-needs_data = pytest.mark.skipif(not DATA.is_dir(), reason="the real data of ../shared/data is not here")
 
 # Split and captions of each picture.
 SMALL = {

@@ -11,14 +11,13 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from PIL import Image
+from real_data import DATA, needs_data
 
 from slipform_core import config
 from slipform_core.sources import SourceError, WorldSource, photos, write_photos
 from slipform_core.sources.catalogue import Catalogue, Row
 
-DATA = Path("../shared/data")
 PARAMS = Path(__file__).parents[1] / "notebooks/params"
-needs_data = pytest.mark.skipif(not DATA.is_dir(), reason="the real data of ../shared/data is not here")
 
 TEXTS = {"a.jpg": ["A red dog .", "a  dog\truns\n"], "b.jpg": ["Two cats, on a sofa"]}
 

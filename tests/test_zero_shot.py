@@ -150,8 +150,8 @@ def test_five_classes_have_no_top5_and_the_protocol_is_json() -> None:
     given = LabelledSet("few", NAMES[:4] + NAMES[:1], [(0, 1), (1, 2)], metric="per_class", source="made up")
     result = zero_shot(Vectors(random_units(2, 8, seed=1)), replace(given, templates=("one {}",)))
     assert [score.metric for score in result.scores] == ["top1", "per_class", "ties"]
-    written = json.loads(json.dumps(result.to_json()))
-    assert written["protocol"] == {
+    written = json.loads(json.dumps(result.protocol))
+    assert written == {
         "set": "few",
         "source": "made up",
         "metric": "per_class",
@@ -164,9 +164,7 @@ def test_five_classes_have_no_top5_and_the_protocol_is_json() -> None:
         "templates": ["one {}"],
         "classes_named_alike": 2,
     }
-    assert [(score["benchmark"], score["subset"]) for score in written["scores"]] == [
-        ("zero-shot", "few")
-    ] * 3
+    assert [(score.benchmark, score.subset) for score in result.scores] == [("zero-shot", "few")] * 3
 
 
 def test_what_cannot_be_scored_is_named() -> None:

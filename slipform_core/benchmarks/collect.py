@@ -12,7 +12,6 @@ from slipform_core.benchmarks.items import Benchmark, Items, Photo
 from slipform_core.mistakes import Mistake
 from slipform_core.sources import photographs
 
-REST = "; --partial scores the rest, and says so"
 MISSING, NO_TEXT, SAME = "missing picture", "no text", "contradicted by another item"
 
 Row = tuple[list[int], list[int]]  # pictures, captions
@@ -95,9 +94,7 @@ class Collector:
         wrong = [f"{count:,} items: {why}" for why, count in self.left_out.items()]
         wrong += [f"the first would be {self._first}"] if self._first else []
         wrong = wrong or self._other_numbers(subsets, published or {}, total)
-        if not subsets or (wrong and not partial):
-            said = "; ".join(wrong) or "it has no items"
-            raise Mistake(f"benchmark {self.name}: {said}{REST if subsets and not partial else ''}")
+        check_whole(self.name, wrong, some=bool(subsets), partial=partial)
         note = f"; {kept:,} items say the opposite of another of the same picture, kept as published"
         return Benchmark(
             self.name,
@@ -136,6 +133,13 @@ class Collector:
         return wrong if total in (None, found) else [*wrong, f"it has {found:,} items, published {total:,}"]
 
 
+def check_whole(name: str, wrong: Sequence[str], *, some: bool, partial: bool) -> None:
+    """Mistake where something of a benchmark is wrong, unless `partial`, and where nothing of it is there."""
+    if not some or (wrong and not partial):
+        rest = "; --partial scores the rest, and says so" * (some and not partial)
+        raise Mistake(f"benchmark {name}: {'; '.join(wrong) or 'it has no items'}{rest}")
+
+
 def _contradicted(rows: Sequence[Row], rule: str) -> list[bool]:
     """Which of the rows have their opposite among them."""
     if rule not in ("choice", "winoground"):
@@ -161,17 +165,12 @@ def _items(rows: Sequence[Row], rule: str, clusters: np.ndarray) -> Items:
     return Items(pictures, np.array(padded, dtype=np.intp), clusters[pictures[:, 0]], rule)
 
 
-def read_json(path: Path) -> Any:
-    """A JSON file; Mistake where it is none."""
-    try:
-        return json.loads(path.read_bytes())
-    except (ValueError, RecursionError) as error:
-        raise Mistake(f"{path} is no JSON: {error}") from None
-
-
 def entries(path: Path) -> Iterable[tuple[Any, Any]]:
     """Number or key and item of a JSON file that is a list or an object; Mistake for another."""
-    tree = read_json(path)
+    try:
+        tree = json.loads(path.read_bytes())
+    except (ValueError, RecursionError) as error:
+        raise Mistake(f"{path} is no JSON: {error}") from None
     if isinstance(tree, dict):
         return tree.items()
     if isinstance(tree, list):

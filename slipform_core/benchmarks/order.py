@@ -8,12 +8,10 @@ import numpy as np
 
 from slipform_core.benchmarks.collect import Collector
 from slipform_core.benchmarks.items import Benchmark, Photo
-from slipform_core.benchmarks.retrieval import FLICKR30K, VAL2014, karpathy_file
+from slipform_core.benchmarks.retrieval import PUBLISHED, karpathy_test
 from slipform_core.concreteness import load_pipeline
 from slipform_core.records import Caption
 from slipform_core.rewriters import record_rng
-from slipform_core.sources import annotations
-from slipform_core.sources.places import first
 
 NOUNS = ("NN", "NNS", "NNP", "NNPS")
 ADJECTIVES = ("JJ", "JJR", "JJS")
@@ -21,7 +19,6 @@ REMOVED = re.compile(r'[.!"()*#:;~]')
 LONGEST = 30  # words
 TRIES = 10
 NO_ORDER = "no other order of its words"
-FETCH = "`slipform data fetch karpathy` has the captions"
 PROTOCOL = (
     "ARO's order (arXiv 2210.01936) on Karpathy's test split: right iff the picture's cosine with the "
     "caption is strictly greater than with each of four shuffles: of nouns and of adjectives, of all other "
@@ -35,28 +32,23 @@ PROTOCOL = (
 
 def coco_order(data: Path, *, partial: bool = False) -> Benchmark:
     """One subset, "all": the 25,010 captions of the 5,000 test pictures."""
-    images = first(data, VAL2014, "`slipform data fetch coco-val2014` has the pictures")
-    return _read("coco", data, images, 25_010, partial)
+    return _read("coco", data, partial)
 
 
 def flickr30k_order(data: Path, *, partial: bool = False) -> Benchmark:
     """One subset, "all": the 5,000 captions of the 1,000 test pictures."""
-    images = first(
-        data, FLICKR30K, "its pictures are gated: `slipform data fetch flickr30k` says where to ask"
-    )
-    return _read("flickr30k", data, images, 5_000, partial)
+    return _read("flickr30k", data, partial)
 
 
-def _read(name: str, data: Path, images: Path, count: int, partial: bool) -> Benchmark:
-    path, collect = karpathy_file(data, name), Collector(f"{name}_order")
-    rows = list(annotations.karpathy(path, images, "test"))
+def _read(name: str, data: Path, partial: bool) -> Benchmark:
+    collect, rows = Collector(f"{name}_order"), list(karpathy_test(data, name))
     for row, tagged in zip(rows, load_pipeline().tags([row.text for row in rows]), strict=True):
         texts = ordered(tagged, record_rng(Caption(row.name, row.path, row.text), seed=0))
         if row.text.strip() and not texts:
             collect.left_out[NO_ORDER] += 1
         else:
             collect.add("all", [Photo(row.place)], texts or [row.text], rule="choice")
-    return collect.benchmark(protocol=PROTOCOL, partial=partial, published={"all": count})
+    return collect.benchmark(protocol=PROTOCOL, partial=partial, published={"all": PUBLISHED[name][1]})
 
 
 def ordered(tagged: Sequence[tuple[str, str]], rng: np.random.Generator) -> list[str]:

@@ -52,7 +52,7 @@ def own(path: Path, images: Path | None = None, *, partial: bool = False) -> Ben
     readers = {".json": entries, ".jsonl": json_lines, ".csv": _rows}
     if path.suffix.lower() not in readers:
         raise Mistake(f"{path}: own items are in a file that ends in one of {', '.join(readers)}")
-    pictures = Pictures(images or path.parent, (".",))
+    pictures = Pictures(images or path.parent)
     collect = Collector("own_" + "-".join(path.stem.replace("/", "-").split()))
     seen: dict[str, Any] = {}
     for number, item in readers[path.suffix.lower()](path):

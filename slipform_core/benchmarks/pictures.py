@@ -21,6 +21,7 @@ VISUAL_GENOME = (
 VISUAL7W = ("visual7w/images", "visual7w")
 SWIG = ("swig/images_512", "swig")
 VISDIAL = ("visdial/VisualDialog_val2018", "VisualDialog_val2018")
+ANNOTATIONS = ("coco-captions/annotations", "coco/annotations", "annotations")
 
 
 def coco(*years: str) -> tuple[str, ...]:
@@ -28,10 +29,15 @@ def coco(*years: str) -> tuple[str, ...]:
     return tuple(place for year in years for place in (f"coco-{year}/{year}", f"coco/{year}", year))
 
 
+def coco_annotations(name: str) -> tuple[str, ...]:
+    """The places of a file of COCO's annotations."""
+    return tuple(f"{folder}/{name}" for folder in ANNOTATIONS)
+
+
 class Pictures:
     """Pictures by name: each in the first of some folders that has it, in the first of all where none has."""
 
-    def __init__(self, data: Path, folders: Iterable[str]):
+    def __init__(self, data: Path, folders: Iterable[str] = (".",)):
         every = [data / folder for folder in folders]
         self._folders = [folder for folder in every if folder.is_dir()] or every[:1]
         self._known: dict[str, str] = {}

@@ -1,28 +1,27 @@
 """Retrieval of photographs by their captions and of captions by their photographs."""
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 import numpy as np
 
-from slipform_core.benchmarks.collect import MISSING, REST
+from slipform_core.benchmarks.collect import MISSING, check_whole
 from slipform_core.benchmarks.items import Benchmark, Photo
-from slipform_core.benchmarks.pictures import coco
+from slipform_core.benchmarks.pictures import coco, coco_annotations
 from slipform_core.benchmarks.sugarcrepe import val2017
-from slipform_core.mistakes import Mistake
 from slipform_core.sources import annotations, flickr, photographs
 from slipform_core.sources.catalogue import Row
 from slipform_core.sources.places import first
 
-VAL2014 = coco("val2014")
-FLICKR30K = tuple(
-    f"flickr30k/{folder}" for folder in ("flickr30k-images", "flickr30k_images", "images", "Images")
-)
-CAPTIONS_2017 = tuple(
-    f"{folder}/captions_val2017.json"
-    for folder in ("coco-captions/annotations", "coco/annotations", "annotations")
-)
+# Of Karpathy's data sets the folders that may hold the pictures of the test, and how to get them.
+KARPATHY_PICTURES = {
+    "coco": (coco("val2014"), "`slipform data fetch coco-val2014` has the pictures"),
+    "flickr30k": (
+        tuple(f"flickr30k/{name}" for name in ("flickr30k-images", "flickr30k_images", "images", "Images")),
+        "its pictures are gated: `slipform data fetch flickr30k` says where to ask",
+    ),
+}
 # Pictures and captions.
 PUBLISHED = {
     "coco": (5000, 25010),
@@ -39,23 +38,18 @@ KARPATHY = "Karpathy's test split (arXiv 1412.2306); " + PROTOCOL
 
 def coco_retrieval(data: Path, *, partial: bool = False) -> Benchmark:
     """Karpathy's test split of COCO, which is of val2014 and shares 593 pictures with val2017."""
-    path = karpathy_file(data, "coco")
-    images = first(data, VAL2014, "`slipform data fetch coco-val2014` has the pictures")
-    return _benchmark("coco", annotations.karpathy(path, images, "test"), KARPATHY, partial)
+    return _benchmark("coco", karpathy_test(data, "coco"), KARPATHY, partial)
 
 
 def flickr30k_retrieval(data: Path, *, partial: bool = False) -> Benchmark:
     """Karpathy's test split of Flickr30k."""
-    path = karpathy_file(data, "flickr30k")
-    images = first(
-        data, FLICKR30K, "its pictures are gated: `slipform data fetch flickr30k` says where to ask"
-    )
-    return _benchmark("flickr30k", annotations.karpathy(path, images, "test"), KARPATHY, partial)
+    return _benchmark("flickr30k", karpathy_test(data, "flickr30k"), KARPATHY, partial)
 
 
 def val2017_retrieval(data: Path, *, partial: bool = False) -> Benchmark:
     """All of COCO's val2017 and its captions, the pictures of SugarCrepe."""
-    path = first(data, CAPTIONS_2017, "`slipform data fetch coco-captions` has it")
+    captions = coco_annotations("captions_val2017.json")
+    path = first(data, captions, "`slipform data fetch coco-captions` has it")
     return _benchmark("coco_val2017", annotations.coco(path, val2017(data)), PROTOCOL, partial)
 
 
@@ -65,10 +59,11 @@ def flickr8k_retrieval(data: Path, *, partial: bool = False) -> Benchmark:
     return _benchmark("flickr8k", flickr.flickr(folder, None, "test"), PROTOCOL, partial)
 
 
-def karpathy_file(data: Path, name: str) -> Path:
-    """Karpathy's file of "coco" or "flickr30k"."""
+def karpathy_test(data: Path, name: str) -> Iterator[Row]:
+    """The rows of Karpathy's test split of "coco" or "flickr30k"."""
     places = (f"karpathy/dataset_{name}.json", f"{name}/dataset_{name}.json", f"dataset_{name}.json")
-    return first(data, places, "`slipform data fetch karpathy` has it")
+    path = first(data, places, "`slipform data fetch karpathy` has it")
+    return annotations.karpathy(path, first(data, *KARPATHY_PICTURES[name]), "test")
 
 
 def _benchmark(name: str, rows: Iterable[Row], protocol: str, partial: bool) -> Benchmark:
@@ -94,8 +89,7 @@ def _benchmark(name: str, rows: Iterable[Row], protocol: str, partial: bool) -> 
     if not wrong and (len(photos), len(found)) != (pictures, captions):
         counted = f"{len(photos):,} pictures and {len(found):,} captions"
         wrong.append(f"{counted}, published {pictures:,} and {captions:,}")
-    if not found or (wrong and not partial):
-        raise Mistake(f"benchmark {name}: {'; '.join(wrong)}{REST if found and not partial else ''}")
+    check_whole(name, wrong, some=bool(found), partial=partial)
     queries, owners = np.array(found, dtype=np.intp).T
     return Benchmark(
         name,

@@ -20,7 +20,7 @@ def winoground(data: Path, *, partial: bool = False) -> Benchmark:
     folder = first(data, ("winoground",), FETCH)
     path = first(folder, ("examples.jsonl", "data/examples.jsonl"), FETCH)
     images = first(folder, ("images/images", "images", "data/images/images", "data/images"), UNPACK)
-    pictures, collect = Pictures(images, (".",)), Collector("winoground")
+    pictures, collect = Pictures(images), Collector("winoground")
     for number, item in json_lines(path):
         names, captions = (
             fields(path, number, item, (f"{what}_0", f"{what}_1")) for what in ("image", "caption")

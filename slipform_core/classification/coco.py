@@ -4,6 +4,7 @@ from collections import Counter, defaultdict
 from pathlib import Path
 
 from slipform_core.benchmarks.items import Photo
+from slipform_core.benchmarks.pictures import coco, coco_annotations
 from slipform_core.classification.labels import MultiLabelSet
 from slipform_core.mistakes import Mistake
 from slipform_core.sources import photographs
@@ -11,21 +12,20 @@ from slipform_core.sources.annotations import items
 from slipform_core.sources.places import first
 
 PICTURES = {"train2014": 82_783, "val2014": 40_504, "train2017": 118_287, "val2017": 5_000}
-FOLDERS = ("coco-captions/annotations", "coco/annotations", "annotations")
 
 Part = list[tuple[Photo, frozenset[str]]]
 
 
 def coco_objects(
-    data: Path, *, train: str = "train2014", test: str = "val2014", crowd: bool = True, partial: bool = False
+    data: Path, *, train: str = "train2014", test: str = "val2014", partial: bool = False
 ) -> MultiLabelSet:
     """The categories of each picture of two years by instances_*.json; of pictures without any, none.
 
-    crowd: whether what is annotated as a crowd only counts. Raises Mistake where a picture is missing or a
-    number is another than published, unless `partial`.
+    What is annotated as a crowd only counts. Raises Mistake where a picture is missing or a number is another
+    than published, unless `partial`.
     """
     left_out: Counter[str] = Counter()
-    parts = {year: _part(data, year, crowd, left_out) for year in (train, test)}
+    parts = {year: _part(data, year, left_out) for year in (train, test)}
     wrong = [f"{count:,} pictures of {year} are missing" for year, count in left_out.items()] or [
         f"{year} has {len(part):,} pictures, published {PICTURES[year]:,}"
         for year, part in parts.items()
@@ -35,23 +35,22 @@ def coco_objects(
         raise Mistake(f"coco objects: {'; '.join(wrong)}{'' if partial else '; --partial takes the rest'}")
     bare = ", ".join(f"{sum(not objects for _, objects in part):,} of {year}" for year, part in parts.items())
     source = (
-        f"COCO's instances, {train} and {test}; what is only in a crowd {'counts' if crowd else 'does not'}; "
+        f"COCO's instances, {train} and {test}; what is only in a crowd counts; "
         f"pictures without objects are kept: {bare}"
     )
     return MultiLabelSet("coco", parts[train], parts[test], source, left_out)
 
 
-def _part(data: Path, year: str, crowd: bool, left_out: Counter[str]) -> Part:
+def _part(data: Path, year: str, left_out: Counter[str]) -> Part:
     if year not in PICTURES:
         raise Mistake(f"COCO has no {year!r}; the choices are: {', '.join(PICTURES)}")
-    places = [f"{folder}/instances_{year}.json" for folder in FOLDERS]
-    path = first(data, places, "`slipform data fetch coco-captions` has it")
-    images = first(data, (f"coco-{year}/{year}", f"coco/{year}", year), f"the pictures of {year} go there")
+    annotated = coco_annotations(f"instances_{year}.json")
+    path = first(data, annotated, "`slipform data fetch coco-captions` has it")
+    images = first(data, coco(year), f"the pictures of {year} go there")
     names = {category["id"]: category["name"] for category in items(path, "categories.item")}
     objects: dict[int, set[str]] = defaultdict(set)
     for each in items(path, "annotations.item"):
-        if crowd or not each["iscrowd"]:
-            objects[each["image_id"]].add(names[each["category_id"]])
+        objects[each["image_id"]].add(names[each["category_id"]])
     part: Part = []
     for image in items(path, "images.item"):
         photo = Photo(str(images / image["file_name"]))

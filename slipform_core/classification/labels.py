@@ -3,6 +3,7 @@
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from operator import length_hint
 from typing import Any
 
@@ -60,15 +61,14 @@ class MultiLabelSet:
 
 
 class Lazy:
-    """The pairs of a data set of torch's kinds, which is made when it is first asked for."""
+    """The pairs of a list, or of a data set of torch's kinds, which is made when it is first asked for."""
 
     def __init__(self, make: Callable[[], Any]):
-        self._make, self._made = make, None
+        self._make = make
 
-    @property
+    @cached_property
     def data(self) -> Any:
-        self._made = self._make() if self._made is None else self._made
-        return self._made
+        return self._make()
 
     def __iter__(self) -> Iterator[tuple[Shown, int]]:
         from torch.utils.data import IterableDataset

@@ -1,7 +1,7 @@
 """Strict scores of classifiers, with the protocol that made them."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -22,9 +22,6 @@ class Classified:
     scores: list[Score]
     protocol: dict[str, Any]
     outcomes: Mapping[str, np.ndarray]
-
-    def to_json(self) -> dict[str, Any]:
-        return {"protocol": self.protocol, "scores": [asdict(score) for score in self.scores]}
 
 
 def scored(

@@ -12,18 +12,18 @@ VTAB = "vtab-"
 SETS = ("imagenet", *KINDS, *(VTAB + task for task in TASKS))
 
 
-def labelled_set(name: str, data: Path, *, partial: bool = False, download: bool = False) -> LabelledSet:
+def labelled_set(name: str, data: Path, *, partial: bool = False) -> LabelledSet:
     """A set of `SETS` below a folder of data, or a folder of one's own by its path.
 
-    partial: ImageNet's pictures as far as they are there. download: torchvision fetches what is missing.
-    Raises Mistake for another name, and for what is not there.
+    partial: ImageNet's pictures as far as they are there. Raises Mistake for another name, and for what is
+    not there, with how to get it.
     """
     if name == "imagenet":
         return imagenet(data, partial=partial)
     if name in KINDS:
-        return torchvision_set(data, name, download=download)
+        return torchvision_set(data, name)
     if name.startswith(VTAB):
-        return vtab_task(data, name.removeprefix(VTAB), download=download)
+        return vtab_task(data, name.removeprefix(VTAB))
     if Path(name).is_dir():
         return labelled_folder(Path(name))
     raise Mistake(f"there is no set of pictures and no folder {name!r}; the sets are: {', '.join(SETS)}")

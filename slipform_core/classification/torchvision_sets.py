@@ -54,14 +54,12 @@ KINDS: dict[str, _Kind] = {
 }
 
 
-def torchvision_set(data: Path, name: str, *, download: bool = False) -> LabelledSet:
+def torchvision_set(data: Path, name: str) -> LabelledSet:
     """A set of `KINDS` from data/torchvision; Mistake says how to get it where it is not there."""
-    if name not in KINDS:
-        raise Mistake(f"torchvision's sets have no {name!r}; the choices are: {', '.join(KINDS)}")
     kind = KINDS[name]
     root = data / FOLDER
     test, train, val = (
-        None if arguments is None else Lazy(partial(_make, kind.name, root, arguments, download))
+        None if arguments is None else Lazy(partial(_make, kind.name, root, arguments))
         for arguments in (kind.test, kind.train, kind.val)
     )
     found = test.data  # made at once, so that one that is not here is said at once
@@ -80,12 +78,12 @@ def torchvision_set(data: Path, name: str, *, download: bool = False) -> Labelle
     )
 
 
-def _make(name: str, root: Path, arguments: Mapping[str, Any], download: bool) -> Any:
+def _make(name: str, root: Path, arguments: Mapping[str, Any]) -> Any:
     import slipform_core.torchvision_import  # noqa: F401, I001, before torchvision
     from torchvision import datasets
 
     try:
-        return getattr(datasets, name)(str(root), download=download, **arguments)
+        return getattr(datasets, name)(str(root), **arguments)
     except (RuntimeError, OSError, ValueError) as error:
         said = ", ".join([repr(str(root)), "download=True", *(f"{k}={v!r}" for k, v in arguments.items())])
         imports = f"import slipform_core.torchvision_import; from torchvision.datasets import {name}"

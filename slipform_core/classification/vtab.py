@@ -34,8 +34,8 @@ TASKS = (
 SPLITS = ("test", "train800", "val200")
 
 
-def vtab_task(data: Path, task: str, *, download: bool = False) -> LabelledSet:
-    """A task with clip-benchmark's classes and templates; what a task needs, that package fetches by itself.
+def vtab_task(data: Path, task: str) -> LabelledSet:
+    """A task with clip-benchmark's classes and templates, of what that package has fetched.
 
     All are scored by top-1, as VTAB is. SUN397 is torchvision's, as clip-benchmark has it, all of it as the
     test. Raises Mistake for another name, and with what to install. Source: arXiv 1910.04867.
@@ -43,7 +43,7 @@ def vtab_task(data: Path, task: str, *, download: bool = False) -> LabelledSet:
     if task not in TASKS:
         raise Mistake(f"VTAB has no task {task!r}; the tasks are: {', '.join(TASKS)}")
     name, splits = ("sun397", ("test",)) if task == "sun397" else (f"vtab/{task}", SPLITS)
-    parts = [Lazy(partial(_build, name, str(data / FOLDER / task), split, download)) for split in splits]
+    parts = [Lazy(partial(_build, name, str(data / FOLDER / task), split)) for split in splits]
     made = parts[0].data
     templates = tuple(template.replace("{c}", "{}") for template in made.templates)
     return LabelledSet(
@@ -56,14 +56,14 @@ def vtab_task(data: Path, task: str, *, download: bool = False) -> LabelledSet:
     )
 
 
-def _build(name: str, root: str, split: str, download: bool) -> Any:
+def _build(name: str, root: str, split: str) -> Any:
     import slipform_core.torchvision_import  # noqa: F401, I001, before torchvision
 
     try:
         from clip_benchmark.datasets.builder import build_dataset
 
         return build_dataset(
-            dataset_name=name, root=root, split=split, download=download, task="zeroshot_classification"
+            dataset_name=name, root=root, split=split, download=False, task="zeroshot_classification"
         )
     except ImportError as error:
         raise Mistake(f"{name}: {INSTALL} ({' '.join(str(error).split())})") from None

@@ -1,7 +1,7 @@
 """`slipform eval`: any models over any benchmarks, into results files and tables."""
 
-from .request import Request, run
-from .runs import Asked, evaluate_models, names_of, read
+from .request import Request, names_of, read, run
+from .runs import Asked, evaluate_models
 from .shown import TABLES, long_table, print_tables, wide_table, write_tables
 
 __all__ = [

@@ -1,5 +1,6 @@
 """What a user asks of `slipform eval`, made into models and benchmarks."""
 
+import re
 import sys
 import tempfile
 from collections import Counter
@@ -8,7 +9,7 @@ from dataclasses import asdict, dataclass, replace
 from functools import partial as bound
 from pathlib import Path
 
-from slipform_core.benchmarks import own
+from slipform_core.benchmarks import READERS, Benchmark, own
 from slipform_core.classification import (
     PROBES,
     LabelledSet,
@@ -18,7 +19,7 @@ from slipform_core.classification import (
     multi_label_probe,
     zero_shot,
 )
-from slipform_core.evaluating.runs import Asked, Task, evaluate_models, names_of, plain, read
+from slipform_core.evaluating.runs import Asked, Task, evaluate_models, plain
 from slipform_core.evaluating.shown import remove_tables, write_tables
 from slipform_core.evaluation.blind import BLIND, language_model
 from slipform_core.mistakes import Mistake
@@ -32,23 +33,41 @@ class Request:
     """The options of `slipform eval`; see its help."""
 
     models: Sequence[str]
-    benchmarks: Sequence[str] = ()
-    items: Sequence[Path] = ()
-    zero_shot: Sequence[str] = ()
-    templates: Sequence[str] = ()
-    probe: Sequence[str] = ()
-    probe_as: str = "plain"
-    shots: int | None = None
-    coco_objects: bool = False
-    data: Path = Path("data")
-    images: Path | None = None
-    trained: Sequence[Path] = ()
-    language_model: str = ""
-    features: Path | None = None
-    device: str = "cpu"
-    precision: str = "float32"
-    batch: int = 64
-    partial: bool = False
+    benchmarks: Sequence[str]
+    items: Sequence[Path]
+    zero_shot: Sequence[str]
+    templates: Sequence[str]
+    probe: Sequence[str]
+    probe_as: str
+    shots: int | None
+    coco_objects: bool
+    data: Path
+    images: Path | None
+    trained: Sequence[Path]
+    language_model: str
+    features: Path | None
+    device: str
+    precision: str
+    batch: int
+    partial: bool
+
+
+def names_of(models: Sequence[str]) -> list[str]:
+    """What users said of models, as names of files, as long as it takes to tell them apart.
+
+    Mistake where a model is said twice.
+    """
+    if len(set(models)) < len(models):
+        raise Mistake(f"a model is said twice: {', '.join(models)}")
+    # The end of a path says least in common, "epoch_5.pt" of all trainings.
+    said = [
+        re.split(r"[/=]", str(Path(model).resolve()) if Path(model).is_dir() else model) for model in models
+    ]
+    for length in range(1, max(map(len, said)) + 1):
+        names = [re.sub(r"[^\w.-]+", "-", "-".join(parts[-length:])).strip("-") for parts in said]
+        if len(set(names)) == len(names):
+            return names
+    raise Mistake(f"models go by one name: {', '.join(models)}")
 
 
 def run(request: Request, *, out: Path, command: str) -> list[Result]:
@@ -74,21 +93,7 @@ def run(request: Request, *, out: Path, command: str) -> list[Result]:
     for folder in request.trained:
         if not read_manifest(folder):
             raise Mistake(f"{folder} has no shards: --trained is a folder that slipform plant made")
-    mine = [own(path, images=request.images, partial=request.partial) for path in request.items]
-    baselines = dict(BLIND)
-    if request.language_model:
-        baselines["language model"] = language_model(request.language_model)
-    benchmarks = [*read(request.benchmarks, request.data, partial=request.partial), *mine]
-    _distinct(each.name for each in benchmarks)
-    asked = Asked(
-        benchmarks,
-        tasks=_tasks(request),
-        batch=request.batch,
-        features=request.features,
-        baselines=baselines,
-        trained=request.trained,
-        partial=request.partial,
-    )
+    asked = _asked(request)
     load = bound(open_checkpoint, **where)
     models = {name: bound(load, model) for name, model in zip(names, request.models, strict=True)}
     config = plain(asdict(request)) | {"notes": notes}
@@ -118,6 +123,33 @@ def _distinct(names: Iterable[str]) -> None:
     twice = [name for name, count in Counter(names).items() if count > 1]
     if twice:
         raise Mistake(f"two things to score on are called {twice[0]!r}: rename a file or folder")
+
+
+def _asked(request: Request) -> Asked:
+    mine = [own(path, images=request.images, partial=request.partial) for path in request.items]
+    benchmarks = [*read(request.benchmarks, request.data, partial=request.partial), *mine]
+    _distinct(each.name for each in benchmarks)
+    baselines = dict(BLIND)
+    if request.language_model:
+        baselines["language model"] = language_model(request.language_model, request.device)
+    return Asked(
+        benchmarks,
+        tasks=_tasks(request),
+        batch=request.batch,
+        features=request.features,
+        baselines=baselines,
+        trained=request.trained,
+        partial=request.partial,
+    )
+
+
+def read(names: Iterable[str], data: Path, *, partial: bool) -> list[Benchmark]:
+    """The benchmarks of these names; Mistake before anything is encoded."""
+    names = list(dict.fromkeys(names))
+    for name in names:
+        if name not in READERS:
+            raise Mistake(f"unknown benchmark {name!r}; the benchmarks are: {', '.join(READERS)}")
+    return [READERS[name](data, partial=partial) for name in names]
 
 
 def _tasks(request: Request) -> dict[str, Task]:

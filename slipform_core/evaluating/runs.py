@@ -1,7 +1,6 @@
 """`slipform eval`: models over benchmarks, each result with its protocol, and how it was made."""
 
 import math
-import re
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -14,14 +13,15 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from slipform_core import outcomes, results
-from slipform_core.benchmarks import READERS, Benchmark, without
+from slipform_core.benchmarks import Benchmark, without
 from slipform_core.classification import Classified, LabelledSet, MultiLabelSet
 from slipform_core.config import fingerprint
 from slipform_core.evaluation import Encoder, Evaluation, score
 from slipform_core.evaluation.averages import Right, averages, differences, differences_of_pictures
 from slipform_core.evaluation.blind import BLIND, Baseline, blind
+from slipform_core.evaluation.chance import chance_warning
 from slipform_core.evaluation.encoding import UnreadablePictures
-from slipform_core.evaluation.leaks import Leaks, chance_warning, find_leaks, read_trained
+from slipform_core.evaluation.leaks import Leaks, find_leaks, read_trained
 from slipform_core.evaluation.lens import Changed, changes, lens
 from slipform_core.metrics import macro_of
 from slipform_core.mistakes import BadPicture, Mistake
@@ -87,15 +87,6 @@ class Asked:
         return {each.name: changes(each) for each in self.benchmarks}
 
 
-def read(names: Iterable[str], data: Path, *, partial: bool) -> list[Benchmark]:
-    """The benchmarks of these names; Mistake before anything is encoded."""
-    names = list(dict.fromkeys(names))
-    for name in names:
-        if name not in READERS:
-            raise Mistake(f"unknown benchmark {name!r}; the benchmarks are: {', '.join(READERS)}")
-    return [READERS[name](data, partial=partial) for name in names]
-
-
 def evaluate_models(
     models: Mapping[str, Callable[[], Clip]],
     asked: Asked,
@@ -131,24 +122,6 @@ def evaluate_models(
         result = results.Result(name, "eval", values, made)
         results.write(out, result)
         yield result
-
-
-def names_of(models: Sequence[str]) -> list[str]:
-    """What users said of models, as names of files, as long as it takes to tell them apart.
-
-    Mistake where a model is said twice.
-    """
-    if len(set(models)) < len(models):
-        raise Mistake(f"a model is said twice: {', '.join(models)}")
-    # The end of a path says least in common, "epoch_5.pt" of all trainings.
-    said = [
-        re.split(r"[/=]", str(Path(model).resolve()) if Path(model).is_dir() else model) for model in models
-    ]
-    for length in range(1, max(map(len, said)) + 1):
-        names = [re.sub(r"[^\w.-]+", "-", "-".join(parts[-length:])).strip("-") for parts in said]
-        if len(set(names)) == len(names):
-            return names
-    raise Mistake(f"models go by one name: {', '.join(models)}")
 
 
 def _differences(asked: Asked, found: _Found, base: _Found) -> dict[str, Any]:
@@ -204,7 +177,7 @@ def _evaluate(
         described = _described(benchmark, evaluation, asked)
         scored[benchmark.name] = described | {"cut": _cut(encoder, benchmark.texts)}
     about = {
-        "fingerprint": encoder.model,
+        "fingerprint": encoder.fingerprint,
         "activation": activation(clip.model),
         "precision": str(clip.model.logit_scale.dtype).removeprefix("torch."),
         "pixels": f"RGB as the file stores it; {' '.join(str(clip.transform).split())}",

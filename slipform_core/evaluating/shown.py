@@ -35,10 +35,9 @@ def _rows(found: Sequence[Result]) -> Iterator[dict[str, Any]]:
             for part in ("scores", "averages"):
                 for subset, metrics in values[part].items():
                     for metric, numbers in metrics.items():
-                        yield model | dict(zip(INDEX, (benchmark, subset, metric), strict=True)) | numbers
+                        yield model | _place(benchmark, subset, metric) | numbers
         if result.values["macro"] is not None:
-            named = dict(zip(INDEX, ("all", "the paper's macro", ""), strict=True))
-            yield model | named | {"value": result.values["macro"]}
+            yield model | _place("all", "the paper's macro", "") | {"value": result.values["macro"]}
 
 
 def _blind_rows(result: Result) -> Iterator[dict[str, Any]]:
@@ -46,8 +45,11 @@ def _blind_rows(result: Result) -> Iterator[dict[str, Any]]:
         for subset, metrics in values["blind"].items():
             for name, numbers in metrics.items():
                 metric, _, baseline = name.partition(", ")
-                named = dict(zip(INDEX, (benchmark, subset, metric), strict=True))
-                yield named | {"model": f"blind: {baseline}"} | numbers
+                yield _place(benchmark, subset, metric) | {"model": f"blind: {baseline}"} | numbers
+
+
+def _place(*names: str) -> dict[str, str]:
+    return dict(zip(INDEX, names, strict=True))
 
 
 def wide_table(found: Sequence[Result], *, blind: bool = True) -> "pandas.DataFrame":

@@ -6,7 +6,6 @@ the same two captions of two pictures, and one order of the two is wrong at one 
 by construction, and pictures, as in image and t2i, are not told apart. TOT sees no picture anyway.
 """
 
-import re
 from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
@@ -23,8 +22,6 @@ Floats = NDArray[np.float64]
 
 METRICS = {"choice": "i2t", "pairs": "i2t", "scpp": "itt"}  # what a baseline answers, by an item's rule
 STRICT, HALF = "strict", "ties at half"
-# A hyphen parts words here, else 571 items of SugarCrepe have the same words, not the published 572.
-PARTS = re.compile(r"[\w']+")
 READ = 256  # texts at a time that a language model is given
 
 
@@ -113,24 +110,8 @@ def credit(items: Items, values: Floats) -> Floats:
     Equal are those that share the place of the own caption above all others or, for "scpp", of the negative
     below both captions: a constant score is at chance, 1/2 of two captions and 1/3 of three.
     """
-    asked = -values[_one_against_others(items)] if items.rule == "scpp" else values[items.captions]
+    # First the caption that stands against all others, of "scpp" the negative.
+    asked = -values[items.captions[:, ::-1]] if items.rule == "scpp" else values[items.captions]
     own, others = asked[:, :1], asked[:, 1:]
     counts = (own == others) & ~items.repeated[:, 1:] if items.rule == "choice" else own == others
     return (own >= others).all(axis=1) / (1.0 + counts.sum(axis=1))
-
-
-def same_words(texts: Sequence[str], items: Items) -> NDArray[np.bool_]:
-    """Whether a caption has the very words of its negative, in another order; bool (N,).
-
-    Words are letters, digits and apostrophes in lower case; of several captions any one counts.
-    """
-    bags: dict[tuple[str, ...], int] = {}
-    sorted_words = (tuple(sorted(PARTS.findall(text.lower()))) for text in texts)
-    codes = np.array([bags.setdefault(bag, len(bags)) for bag in sorted_words])
-    asked = codes[_one_against_others(items)]
-    return (asked[:, :1] == asked[:, 1:]).any(axis=1)
-
-
-def _one_against_others(items: Items) -> NDArray[np.intp]:
-    """Captions (N, C): first the one that stands against all others, the negative for "scpp"."""
-    return items.captions[:, ::-1] if items.rule == "scpp" else items.captions

@@ -63,9 +63,9 @@ class Encoder:
 
     def __init__(self, clip: Clip, *, folder: Path | None = None, batch: int = 64):
         self.clip, self.batch = clip, batch
-        self.model = fingerprint(clip)
+        self.fingerprint = fingerprint(clip)
         self.encoded = {"pictures": 0, "texts": 0}
-        self._store = Store(folder, self.model)
+        self._store = Store(folder, self.fingerprint)
         self._known: dict[Photo, bytes] = {}
 
     def texts(self, texts: Sequence[str]) -> np.ndarray:
@@ -89,7 +89,7 @@ class Encoder:
         # A token has a byte at least, and two are marks of start and end.
         long = [text for text in dict.fromkeys(texts) if len(text.encode(errors="replace")) > limit - 2]
         found: list[str] = []
-        for part in chunked(long, READ):
+        for part in chunked(long, self.batch):
             try:
                 longer = self.clip.tokenize(["", *part], context_length=limit + 1)
             except TypeError:

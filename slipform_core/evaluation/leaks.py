@@ -1,6 +1,5 @@
-"""Whether a benchmark's photographs were trained on, by name and by sight; scores that chance explains."""
+"""Whether a benchmark's photographs were trained on, by name and by sight."""
 
-import math
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
@@ -15,12 +14,10 @@ from numpy.typing import NDArray
 from PIL import Image
 
 from slipform_core import progress
-from slipform_core.benchmarks.items import Items, Photo
+from slipform_core.benchmarks.items import Photo
 from slipform_core.evaluation.encoding import Shown
-from slipform_core.evaluation.scores import RETRIEVAL
 from slipform_core.evaluation.threads import READ, reading_threads
 from slipform_core.mistakes import BadPicture
-from slipform_core.records import Score
 from slipform_core.shards import read_manifest, read_samples
 from slipform_core.sources import photographs
 
@@ -29,9 +26,7 @@ from slipform_core.sources import photographs
 NEAR = 4
 FEW = 5  # pictures that are named
 CELLS = 1 << 22  # of a block of distances: 32 MB
-TELLING = 100  # items or pictures whose chance level says something of a model: our choice
 COCO = re.compile(r"(?:COCO_[a-z]+\d{4}_)?(\d{12})\.jpe?g", re.IGNORECASE)
-DOUBT = "the model knows nothing of this data or was loaded wrongly (activation, preprocessing, tokenizer)"
 
 Hashes = NDArray[np.uint64]
 Pairs = tuple[tuple[str, str], ...]
@@ -190,38 +185,3 @@ def _nearest(ours: Hashes, theirs: Hashes) -> tuple[NDArray[np.uint8], NDArray[n
         best = apart.min(axis=1)
         nearest[rows], distances[rows] = best.argmin(axis=1), best.min(axis=1)
     return distances, nearest
-
-
-def _chance(items: Items) -> float:
-    """Of being right by a guess among an item's captions."""
-    if items.rule == "scpp":
-        return 1 / 3
-    return float((1 / (~items.repeated).sum(axis=1)).mean())
-
-
-def chance_warning(scores: Iterable[Score], subsets: Mapping[str, Items] | None = None) -> list[str]:
-    """A line for each score that chance explains.
-
-    Those are R@1 of retrieval up to twice chance, one over the number of pictures both ways, and i2t and ITT
-    of items up to two standard errors above chance: one over the number of captions, which `subsets` tells,
-    two where they do not. Items of a single picture have no standard error: chance.
-    """
-    table = {(score.benchmark, score.subset, score.metric): score for score in scores}
-    lines = []
-    for (name, subset, metric), score in table.items():
-        if name == RETRIEVAL and metric in ("i2t_r1", "t2i_r1"):
-            pictures = table.get((name, subset, "i2t_r1"), score).count
-            chance, bound = 1 / pictures, 2 / pictures
-        elif name != RETRIEVAL and metric in ("i2t", "itt"):
-            items = (subsets or {}).get(f"{name}/{subset}")
-            chance = _chance(items) if items else 1 / 3 if metric == "itt" else 1 / 2
-            bound = chance + (2 * score.stderr if math.isfinite(score.stderr) else 0)
-        else:
-            continue
-        if score.value <= bound:
-            ties = table.get((name, subset, f"{metric[:3]}_ties" if name == RETRIEVAL else "ties"))
-            why = DOUBT if score.count >= TELLING else f"{score.count:,} are too few to tell"
-            if ties and ties.value >= 0.5:
-                why = f"{ties.value:.0%} of the comparisons are ties"
-            lines.append(f"{name}/{subset} {metric} is {score.value:.2%}, chance {chance:.2%}: {why}")
-    return lines

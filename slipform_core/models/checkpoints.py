@@ -1,8 +1,8 @@
 """A model by what a user says of it: a name of open_clip, its weights, a file or a folder."""
 
 import re
-from collections.abc import Mapping
-from contextlib import suppress
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -42,8 +42,9 @@ def open_checkpoint(spec: str, *, device: str = "cpu", precision: str = "float32
     weights of the name want, or open_clip's own where these differ. Raises Mistake in one line; nothing is
     unpickled but tensors.
     """
-    source = _source(spec, device, precision)
-    try:
+    _check_where(device, precision)
+    with _one_line(spec):
+        source = _source(spec)
         with torch.random.fork_rng(devices=[]):
             torch.manual_seed(SEED)
             clip = from_open_clip(source.name, source.tag, device, source.pixels)
@@ -51,22 +52,26 @@ def open_checkpoint(spec: str, *, device: str = "cpu", precision: str = "float32
             foreign.check_fit(clip.model, source.file)
         elif source.file:
             foreign.load(clip.model, source.file)
-    except Exception as error:  # damaged files make open_clip and torch raise what they like
-        why = str(error) if isinstance(error, ValueError) else f"{type(error).__name__}: {error}"
-        raise Mistake(f"model {spec!r}: {' '.join(why.split())}") from None
     return replace(clip, model=clip.model.to(PRECISIONS[precision]).eval())
 
 
 def check_checkpoint(spec: str, *, device: str = "cpu", precision: str = "float32") -> list[str]:
     """What to know of a model beforehand; Mistake for what `open_checkpoint` refuses, but for downloads."""
-    source = _source(spec, device, precision)
-    if source.file:
-        try:
-            if model := _empty(source.name):
-                foreign.load(model, source.file, bias=not source.name.startswith(LOCAL))
-        except ValueError as error:
-            raise Mistake(f"model {spec!r}: {error}") from None
+    _check_where(device, precision)
+    with _one_line(spec):
+        source = _source(spec)
+        if source.file and (model := _empty(source.name)):
+            foreign.load(model, source.file, bias=not source.name.startswith(LOCAL))
     return list(source.notes)
+
+
+@contextmanager
+def _one_line(spec: str) -> Iterator[None]:
+    try:
+        yield
+    except Exception as error:  # damaged files make open_clip and torch raise what they like
+        why = str(error) if isinstance(error, ValueError) else f"{type(error).__name__}: {error}"
+        raise Mistake(f"model {spec!r}: {' '.join(why.split())}") from None
 
 
 def _empty(name: str) -> nn.Module | None:
@@ -80,53 +85,54 @@ def _empty(name: str) -> nn.Module | None:
     return None
 
 
-def _source(spec: str, device: str, precision: str) -> _Source:
+def _check_where(device: str, precision: str) -> None:
     if precision not in PRECISIONS:
         raise Mistake(f"unknown precision {precision!r}; the choices are: {', '.join(PRECISIONS)}")
     try:
         torch.empty(0, device=device)
     except (RuntimeError, AssertionError) as error:
         raise Mistake(f"device {device!r}: {' '.join(str(error).split())}") from None
+
+
+def _source(spec: str) -> _Source:
+    """What a user's words mean; ValueError says what is wrong with them."""
     import slipform_core.torchvision_import  # noqa: F401, I001, before open_clip
 
     if Path(spec).is_dir() or spec.startswith(LOCAL):
-        return _folder(spec, Path(spec.removeprefix(LOCAL)))
+        return _folder(Path(spec.removeprefix(LOCAL)))
     if spec.startswith("hf-hub:"):
         return _Source(spec)
     name, mark, weights = re.fullmatch(r"([^:=]*)([:=]?)(.*)", spec, re.DOTALL).groups()
     _check_name(spec, name)
     if mark == "=":
-        return _file(spec, name, Path(weights))
+        return _file(name, Path(weights))
     if not mark:
         return _Source(name, notes=(f"its weights are random, of seed {SEED}: none are named",))
-    _check_tag(spec, name, weights)
+    _check_tag(name, weights)
     return _Source(name, weights)
 
 
-def _folder(spec: str, folder: Path) -> _Source:
+def _folder(folder: Path) -> _Source:
     import open_clip
 
     if not (folder / CONFIG).is_file():
         theirs = (
             "; config.json is of transformers, whose models are not read" * (folder / "config.json").is_file()
         )
-        raise Mistake(f"model {spec!r}: the folder has no {CONFIG}{theirs}; a model is {HOW}")
+        raise ValueError(f"the folder has no {CONFIG}{theirs}; a model is {HOW}")
     if not any(list(folder.glob(kind)) for kind in WEIGHTS):
-        raise Mistake(f"model {spec!r}: the folder has no weights, {', '.join(WEIGHTS)}")
+        raise ValueError(f"the folder has no weights, {', '.join(WEIGHTS)}")
     with quietly():
         file = Path(open_clip.factory._find_checkpoint_in_dir(folder))
     return _Source(f"{LOCAL}{folder}", file=file)
 
 
-def _file(spec: str, name: str, path: Path) -> _Source:
+def _file(name: str, path: Path) -> _Source:
     if not path.is_file():
-        raise Mistake(f"model {spec!r}: there is no file {str(path)!r}")
+        raise ValueError(f"there is no file {str(path)!r}")
     notes = []
-    try:
-        if stated_activation(path) is None:
-            notes.append(f"its file does not state its activation, which is taken from the name {name!r}")
-    except ValueError as error:
-        raise Mistake(f"model {spec!r}: {error}") from None
+    if stated_activation(path) is None:
+        notes.append(f"its file does not state its activation, which is taken from the name {name!r}")
     wanted = _pixels(name)
     if len(wanted) > 1:
         notes.append(f"open_clip's weights of {name!r} want different pixels; taken are open_clip's own")
@@ -156,18 +162,15 @@ def _check_name(spec: str, name: str) -> None:
         hint = f"; did you mean {', '.join(near)}?" if near else ""
         if Path(spec).is_file():
             hint = f", and a file alone does not say its architecture; did you mean ViT-B-32={spec}?"
-        raise Mistake(f"model {spec!r}: open_clip has no {name!r}{hint or '.'} A model is {HOW}")
+        raise ValueError(f"open_clip has no {name!r}{hint or '.'} A model is {HOW}")
 
 
-def _check_tag(spec: str, name: str, tag: str) -> None:
+def _check_tag(name: str, tag: str) -> None:
     import open_clip
 
     known = open_clip.list_pretrained_tags_by_model(name)
     if tag not in known:
         has = f"it has: {', '.join(known)}" if known else "it has none"
         hint = f"; did you mean {name}={tag}?" if Path(tag).is_file() else ""
-        raise Mistake(f"model {spec!r}: {name} has no weights {tag!r}; {has}{hint}")
-    try:
-        check_activation(name, tag)
-    except ValueError as error:
-        raise Mistake(f"model {spec!r}: {error}") from None
+        raise ValueError(f"{name} has no weights {tag!r}; {has}{hint}")
+    check_activation(name, tag)
