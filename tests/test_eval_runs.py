@@ -29,6 +29,7 @@ from slipform_core.evaluating import (
     long_table,
     names_of,
     read,
+    request,
     wide_table,
     write_tables,
 )
@@ -620,3 +621,18 @@ def test_a_damaged_picture_of_a_set_of_classes_is_named(flowers, task, tmp_path,
     (tmp_path / "mine/test/rose/2.png").write_bytes(b"")
     assert call(words(task, tmp_path, "--zero-shot", str(tmp_path / "mine"), "--partial"), monkeypatch) == 2
     assert "damaged picture: " in (said := capsys.readouterr().err) and "2.png" in said
+
+
+def test_a_language_model_is_one_more_blind_baseline_on_the_device(task, tmp_path, monkeypatch) -> None:
+    asked = []
+
+    def dogs(*said):
+        asked.append(said)
+        return lambda texts: [text.count("dog") for text in texts]
+
+    monkeypatch.setattr(request, "language_model", dogs)
+    more = ["--items", str(items_file(tmp_path / "mine")), "--language-model", "mine/lm", "--device", "cpu:0"]
+    assert call(words(task, tmp_path, *more), monkeypatch) == 0
+    assert asked == [("mine/lm", "cpu:0")]
+    blind = json.loads((tmp_path / "one.json").read_text())["values"]["benchmarks"]["own_items"]["blind"]
+    assert blind["all"]["i2t, language model, strict"]["value"] == 1
