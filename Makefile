@@ -157,7 +157,8 @@ help:
 	@echo 'make test                 set up .venv, test'
 	@echo 'make reference            run all arms with several seeds into results/PROFILE: hours'
 	@echo 'make train-ddp RANKS=2    train the arm ARM=hc_cement with several processes'
-	@echo 'make setup | notebooks | book | bench | clean | help'
+	@echo 'make clean                remove build/, and all that you put there'
+	@echo 'make setup | notebooks | book | bench | help'
 	@echo
 	@echo 'RUN=name                  the run in build/runs/name; it remembers its PROFILE and SET'
 	@echo 'PROFILE=mini              a file of notebooks/params: $(sort $(basename $(notdir $(wildcard notebooks/params/*.yml))))'

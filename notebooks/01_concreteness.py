@@ -1,7 +1,7 @@
 # %% [markdown]
 # # Words and their concreteness
 #
-# A hard negative changes one word of a caption. Which word, is decided by its **concreteness** $c$: how
+# A hard negative changes one word of a caption. Which word is decided by its **concreteness** $c$: how
 # directly the senses reach what a word means, from 1 (abstract) to 5 (concrete). Brysbaert and colleagues
 # asked people, and published a mean for {result}`words:norms|,` English words and two-word expressions. *Dog*
 # has 4.85, *null* 1.79.

@@ -13,9 +13,11 @@
 #
 # What the paper's Figure 2 shows is in nothing that we had of it; this one is ours, the method in one
 # picture. Two decisions hang on a word's concreteness $c$. ConcretePlant **chooses** by it: *hc* among
-# words with $c \geq 4$, *lc* among the others, *wo* among all. Cement **pushes** by it: $m(c)$ is added to
-# the hard negative's logit. Where do the words of this world lie? Below, each dot is one of them, filled
-# where it has something to show in the picture; named are the most and the least concrete of each kind.
+# words with $c \geq 4$, *lc* among the others, *wo* among all. It draws an object, an attribute or a
+# relation first, each as likely, then one of its three most (*hc*) or least (*lc*) concrete words: our
+# choice. Cement **pushes** by it: $m(c)$ is added to the hard negative's logit. Where do the words of this
+# world lie? Below, each dot is one of them, filled where it has something to show in the picture; named are
+# the most and the least concrete of each kind.
 
 # %% tags=["remove-cell"]
 from itertools import islice
@@ -102,7 +104,7 @@ pairs("swap", 4)
 #
 # A rewriting that fails a check is tried again with another word, and at last rejected: because nothing
 # changed, because more changed than the word, because the new caption is still true of the picture ("a dog
-# beside a cup" with the nouns exchanged), or because the new scene contains a composition that is held out
+# beside a cup" with the nouns exchanged), because the new scene contains a composition that is held out
 # for the test, or because it reads as no caption of this world. Of a caption without a word to choose there
 # is nothing to try.
 

@@ -58,8 +58,8 @@ rng = np.random.default_rng(0)
 # ```{reported} table2
 # ```
 #
-# Others have evaluated the same CLIP, with other numbers: a difference of protocol, precision or picture
-# preprocessing, which is why [`slipform eval`](14_any_clip) states its own with each score. *Micro* counts
+# Others have evaluated the same CLIP, with other numbers: perhaps by another split, protocol, precision
+# or preprocessing, which is why [`slipform eval`](14_any_clip) states its own with each score. *Micro* counts
 # every item alike, *macro-7* every subset; the paper's 75.38 is neither.
 #
 # ```{reported} public_composition

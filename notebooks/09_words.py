@@ -164,7 +164,7 @@ if several:
 #
 # Read it by rows: if what is changed is what is learnt, an arm that changes nouns, by choice or by margin,
 # gains on objects and pays elsewhere, and one that changes colours and prepositions the other way round. The
-# sharpest case are words of size, under 4 on the scale, which `hc` leaves alone and Cement turns down. Of
+# sharpest case is words of size, under 4 on the scale, which `hc` leaves alone and Cement turns down. Of
 # replaced sizes `plain` tells {seeds}`composition:plain/sugarcrepe/replace_size/i2t/value|.1%`, concrete
 # words {seeds}`composition:hc_info_nce/sugarcrepe/replace_size/i2t/value|.1%`, abstract ones
 # {seeds}`composition:lc_info_nce/sugarcrepe/replace_size/i2t/value|.1%`; any words with InfoNCE

@@ -102,6 +102,10 @@ plt.show()
 # (`QuickGELU` in OpenAI's weights) and the pixels' mean and deviation in its config:
 #
 # ```python
+# from pathlib import Path
+#
+# import slipform_core.torchvision_import
+# import open_clip
 # from slipform_core.models import from_open_clip, save_open_clip
 #
 # name = "ViT-B-32-quickgelu"  # "ViT-B-32" is refused: it has another activation
@@ -121,7 +125,7 @@ plt.show()
 # | When | then |
 # |---|---|
 # | features are not finite | the loss is NaN; the trainer stops and names the step |
-# | features are zero | every candidate is as near: the loss is the logarithm of how many there are |
+# | features are zero | InfoNCE is the log of the number of candidates; Cement takes its own $e^m$ times |
 # | a picture is twice in a batch | each is the other's easy negative; the trainer's batches have it once |
 # | ten pairs at batch eight | one batch, and two pairs that wait for the next epoch's permutation |
 # | a word has no concreteness | it is NaN; a margin that needs it raises an error (on an accelerator NaN) |

@@ -4,7 +4,7 @@
 # Hard negatives of your own captions and pictures are one command:
 #
 # ```sh
-# slipform plant captions.csv --out build/mine
+# .venv/bin/slipform plant captions.csv --out build/mine
 # ```
 #
 # It reads COCO's captions and Karpathy's splits, Flickr8k and Flickr30k, a table (CSV, TSV, JSON lines or

@@ -2,7 +2,7 @@
 # # Any CLIP on the benchmarks
 #
 # ```sh
-# slipform eval ViT-B-32-quickgelu:openai ViT-B-32-quickgelu=build/epoch_5.pt \
+# .venv/bin/slipform eval ViT-B-32-quickgelu:openai ViT-B-32-quickgelu=build/epoch_5.pt \
 #     -b sugarcrepe -b scpp
 # ```
 #
@@ -21,6 +21,10 @@
 # | SugarCrepe, SugarCrepe++ (ITT, TOT), Winoground | retrieval: COCO, Flickr30k; R@k and mAP |
 # | ARO: relation, attribution, COCO and Flickr30k order | on val2017 and Flickr8k |
 # | VALSE, COLA, VL-CheckList, a file of your own | zero-shot and probes: ImageNet, torchvision's, VTAB |
+#
+# *i2t*: the picture prefers its own caption. *ITT*: both of its captions beat the wrong one at the picture.
+# *TOT*: they are nearer to each other than to the wrong one, by text alone. *R@k*: a right one is among the
+# first *k*.
 #
 # No CLIP that was pretrained on photographs was at hand: **no pretrained model was run by us** on any of
 # these. In the tests, scores on the pictures of SugarCrepe that were at hand equal a loop over its items.
@@ -67,10 +71,11 @@ found = list(evaluating.evaluate_models(arms, asked, out=items.parent, **how))
 evaluating.wide_table(found).droplevel("benchmark")
 
 # %% [markdown]
-# Percent: ± one standard error, or a 95 % interval by a bootstrap of pictures. **micro** counts every item
-# alike, **macro** every subset. The columns called *blind* never saw a picture: they prefer the caption with
-# fewer words, with fewer characters, or with less of a capital and a full stop; strictly, and with ties at
-# half. A score that they reach says nothing of a model's eyes.
+# Percent: a score ± one standard error, an average with a 95 % interval by a bootstrap of pictures. **micro**
+# counts every item alike, **macro** every subset. The columns called *blind* never saw a picture: they prefer
+# the caption with fewer words, with fewer characters, or with less of a capital and a full stop; strictly,
+# and with ties at half (at a third where three captions tie). A score that they reach says nothing of a
+# model's eyes.
 #
 # Is one model better than the first? The difference in points, paired by item: the interval is a bootstrap
 # of pictures, and McNemar's exact test, of items that only one has right, takes items for independent.
@@ -117,7 +122,8 @@ lens.trends({result.experiment: result for result in found}, own(items).name)
 # ## What it costs
 #
 # Published scripts encode an item at a time, its picture and its captions. On SugarCrepe's texts and a sample
-# of pictures, ViT-B-32 with random weights, on one thread:
+# of pictures, ViT-B-32 with random weights, on one thread; minutes are extrapolated from that sample to all
+# items and pictures:
 
 # %% tags=["hide-input"]
 cost = speed.read(benchmarks, "evaluation")
@@ -126,7 +132,8 @@ display(HTML(f"<p>{speed.on(cost)}</p>"), lens.cost(cost))
 # %% [markdown]
 # ## What the texts of the benchmarks give away
 #
-# The baselines on all items, which need no picture. Percent right, strictly / with ties at half:
+# The baselines on all items, which need no picture. Percent right, strictly / with ties at half (of
+# ITT, at a third where all three tie):
 
 # %% tags=["hide-input"]
 lens.blind(cost)

@@ -39,7 +39,7 @@ app = typer.Typer(
     add_completion=False,
     pretty_exceptions_enable=False,
     help="Concreteness-aware hard negatives for CLIP: run the experiment and its notebooks.",
-    epilog='Example: slipform run --profile mini --settings "train.steps=400 train.seed=3" --run longer',
+    epilog='Example: slipform run --profile mini --settings "train.steps=1500 train.seed=3" --run longer',
 )
 
 Profile = Annotated[str, typer.Option(help="A file of notebooks/params, without .yml.")]
@@ -193,7 +193,9 @@ def plant(
 
 @app.command("eval")
 def evaluate(
-    models: Annotated[list[str], typer.Argument(help="NAME, NAME:PRETRAINED, NAME=FILE, or a folder.")],
+    models: Annotated[
+        list[str], typer.Argument(help="NAME, NAME:PRETRAINED, NAME=FILE, hf-hub:NAME, or a folder.")
+    ],
     benchmark: Annotated[list[str], typer.Option("--benchmark", "-b", help=BENCHMARKS)] = (),
     items: Annotated[list[Path], typer.Option(help=ITEMS)] = (),
     zero_shot: Annotated[list[str], typer.Option(help=SETS)] = (),
@@ -202,7 +204,9 @@ def evaluate(
     probe_as: Annotated[str, typer.Option(help="plain, or clip: CLIP's own protocol.")] = "plain",
     shots: Annotated[int | None, typer.Option(min=1, help="Training pictures a class, for --probe.")] = None,
     coco_objects: Annotated[bool, typer.Option("--coco-objects", help="COCO's objects, by probes.")] = False,
-    data: Annotated[Path, typer.Option(help="Where benchmarks lie, as `data fetch` puts them.")] = DATA,
+    data: Annotated[
+        Path, typer.Option(help="Where benchmarks lie; what `data fetch` lacks, an error says where to get.")
+    ] = DATA,
     images: Annotated[Path | None, typer.Option(help="Folder of your items' pictures.")] = None,
     trained: Annotated[list[Path], typer.Option(help="Shards of the training: leaks are looked for.")] = (),
     language_model: Annotated[str, typer.Option(help="A causal one, as another blind baseline.")] = "",
@@ -217,7 +221,8 @@ def evaluate(
 ) -> None:
     """Score any CLIP on benchmarks: strictly, with intervals, each picture and text encoded once.
 
-    Models after the first are compared with it, item by item. A call that was stopped goes on where it was.
+    Models after the first are compared with it, item by item. Said again, a call that was stopped
+    encodes only what is missing.
 
     Example: slipform eval ViT-B-32-quickgelu:openai build/model -b sugarcrepe -b scpp
     """

@@ -3,7 +3,10 @@
 Source: github.com/openai/CLIP, data/prompts.md, and github.com/LAION-AI/CLIP_benchmark; both MIT.
 """
 
-SOURCE = "names of torchvision's classes, templates of openai/CLIP or, for SVHN, of clip-benchmark"
+SOURCE = (
+    "names of torchvision's classes (EuroSAT's of openai/CLIP, digits by their figures), templates of "
+    "openai/CLIP or, for SVHN, of clip-benchmark"
+)
 BOTH = ("a photo of a {}.", "a photo of the {}.")
 OBJECTS = tuple(
     form.replace("_", article)

@@ -21,7 +21,7 @@ WEIGHTS = ("*.safetensors", "*.bin", "*.pth")  # that open_clip looks for in a f
 LOOKS = ("mean", "std", "interpolation", "resize_mode")  # of open_clip's preprocessing
 LOCAL = "local-dir:"
 SEED = 0  # of weights that are random
-HOW = "NAME, NAME:PRETRAINED, NAME=FILE or a FOLDER as open_clip's local-dir"
+HOW = "NAME, NAME:PRETRAINED, NAME=FILE, hf-hub:NAME or a FOLDER as open_clip's local-dir"
 
 
 class _Source(NamedTuple):
