@@ -49,6 +49,14 @@ Needs = Annotated[list[Path], typer.Option(help="A file or folder the outcome de
 Jobs = Annotated[int, typer.Option(min=1, help="Arms trained at a time.")]
 
 
+@app.callback()
+def share(context: typer.Context) -> None:
+    # Before torch loads: processes that share cores are many times slower with two spinning threads each than
+    # one. Evaluation is a single process.
+    for name, value in THREADS.items() if context.invoked_subcommand != "eval" else ():
+        os.environ.setdefault(name, value)
+
+
 @app.command()
 def run(profile: Profile = "mini", settings: Settings = "", run: Run = "", jobs: Jobs = 1) -> None:
     """Run an experiment from captions to results files; finished stages are kept and not run again."""
@@ -274,10 +282,6 @@ def _command() -> str:
 
 def main() -> None:
     """Entry point: the mistakes that a user can make are one line on stderr and exit code 2."""
-    # Before torch loads: processes that share cores are many times slower with two spinning threads each than
-    # one.
-    for name, value in THREADS.items():
-        os.environ.setdefault(name, value)
     try:
         app()
     except MISTAKES as mistake:

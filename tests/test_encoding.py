@@ -1,5 +1,6 @@
 """The encoder: pictures in memory and on disk, before and after the projection, each encoded once."""
 
+import weakref
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -12,7 +13,8 @@ from small_clip import small_clip
 
 import slipform_core.torchvision_import  # noqa: F401, before open_clip
 from slipform_core.benchmarks import Photo
-from slipform_core.evaluation import Encoder, encoding
+from slipform_core.evaluation import Encoder, threads
+from slipform_core.evaluation.encoding import UnreadablePictures
 from slipform_core.mistakes import BadPicture, Mistake
 
 
@@ -137,7 +139,8 @@ def test_pictures_of_like_bytes_and_other_looks_are_others(tmp_path: Path) -> No
 
 
 def test_a_generator_is_read_once_and_in_order(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(encoding, "READ", 4)
+    monkeypatch.setattr(threads, "READ", 4)
+    monkeypatch.setattr(threads, "HELD", 4)
     clip, photos, pictures = small_clip(tmp_path), saved(tmp_path, 11), drawn(6, seed=1)
     order = [*photos[:5], *pictures, photos[2], pictures[0], *photos[5:], photos[0]]
     encoder, asked = Encoder(clip, batch=2), []
@@ -214,9 +217,7 @@ def test_all_damaged_files_are_named_those_of_equal_bytes_too(tmp_path: Path) ->
     Path(photos[5].place).unlink()
     encoder = Encoder(small_clip(tmp_path), batch=2)
     for projected in (True, False):
-        with pytest.raises(
-            encoding.UnreadablePictures, match="4 pictures cannot be read, the first: "
-        ) as bad:
+        with pytest.raises(UnreadablePictures, match="4 pictures cannot be read, the first: ") as bad:
             encoder.pictures(photos, projected=projected)
         assert set(bad.value.why) == {photos[number].place for number in (1, 3, 4, 5)}
         assert bad.value.why[photos[5].place] == "missing picture"
@@ -224,3 +225,43 @@ def test_all_damaged_files_are_named_those_of_equal_bytes_too(tmp_path: Path) ->
     assert encoder.encoded["pictures"] == 6, "three before the projection, three more after it"
     # Other batches round otherwise, in the last digits of float32.
     np.testing.assert_allclose(encoder.pictures(good), Encoder(encoder.clip).pictures(good), atol=1e-6)
+
+
+def test_texts_that_the_model_cuts_to_the_same_tie_to_the_last_bit(tmp_path: Path) -> None:
+    """However they fall into batches, whose shape changes the rounding."""
+    texts = [f"{'a dog and a cat ' * 30}{number}" for number in range(7)] + ["a dog", "a cat"]
+    for batch in (1, 2, 5):
+        encoder = Encoder(small_clip(tmp_path), batch=batch)
+        found = encoder.texts(texts)
+        assert (found[:7] == found[0]).all() and (found[7:] != found[0]).any(axis=1).all()
+        assert encoder.encoded["texts"] == 3
+
+
+def test_few_pictures_in_memory_are_held(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(threads, "HELD", 4)
+    given, most = [], 0
+
+    def stream():
+        nonlocal most
+        for seed in range(60):
+            [picture] = drawn(1, seed)
+            given.append(weakref.ref(picture))
+            yield picture
+            del picture
+            most = max(most, sum(one() is not None for one in given))
+
+    Encoder(small_clip(tmp_path), batch=2).pictures(stream())
+    assert most <= 3 * 4
+
+
+def test_a_device_without_memory_is_a_mistake(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    clip = small_clip(tmp_path)
+
+    def fails(*_, **__):
+        raise torch.OutOfMemoryError("CUDA out of memory. Tried to allocate 20.00 GiB")
+
+    for tower in (clip.model.visual, clip.model.transformer):
+        monkeypatch.setattr(tower, "forward", fails)
+    for ask in (lambda: Encoder(clip).pictures(drawn(1)), lambda: Encoder(clip).texts(["a dog"])):
+        with pytest.raises(Mistake, match="a smaller --batch-size"):
+            ask()

@@ -1,8 +1,10 @@
 """`slipform eval`: scores against a loop over items, encoder calls counted, models that cheat or break."""
 
 import json
+import os
 import re
 import shutil
+import weakref
 from collections import Counter
 from dataclasses import dataclass, field
 from functools import partial
@@ -60,11 +62,19 @@ class Rule(Clip):
         return torch.nn.functional.normalize(pixels[:, :, 0, 0] + torch.tensor([1.0, 0, 0]), dim=-1)
 
 
+class Texts(list):
+    """Texts in the place of their tokens, of a context that none of them fills."""
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        return len(self), 10_000
+
+
 def rule(of_text) -> Rule:
     def transform(picture):
         return torch.tensor(np.asarray(picture.resize((2, 2)))).permute(2, 0, 1) / 2550
 
-    return Rule(torch.nn.Linear(1, 1), None, list, None, transform, of_text=of_text)
+    return Rule(torch.nn.Linear(1, 1), None, Texts, None, transform, of_text=of_text)
 
 
 def at(angle: float) -> torch.Tensor:
@@ -329,6 +339,7 @@ def test_models_are_named_by_what_was_said_of_them_and_two_of_one_name_are_refus
     assert names_of(said) == ["ViT-B-32-quickgelu-openai", "mine", "epoch_3.pt", "b"]
     same = ["ViT-B-32=logs/a/epoch_5.pt", "ViT-B-32=logs/b/epoch_5.pt", "ViT-B-32"]
     assert names_of(same) == ["a-epoch_5.pt", "b-epoch_5.pt", "ViT-B-32"]
+    assert names_of(["logs/subset", "ViT-B-32"]) == ["logs-subset", "ViT-B-32"]  # no column of the tables
     with pytest.raises(Mistake, match="a model is said twice: ViT-B-32, ViT-B-32"):
         names_of(["ViT-B-32", "ViT-B-32"])
 
@@ -636,3 +647,52 @@ def test_a_language_model_is_one_more_blind_baseline_on_the_device(task, tmp_pat
     assert asked == [("mine/lm", "cpu:0")]
     blind = json.loads((tmp_path / "one.json").read_text())["values"]["benchmarks"]["own_items"]["blind"]
     assert blind["all"]["i2t, language model, strict"]["value"] == 1
+
+
+def test_the_result_of_another_model_of_the_name_is_not_replaced(task, tmp_path, monkeypatch, capsys) -> None:
+    out, items = tmp_path / "out", items_file(tmp_path / "mine")
+    assert call(words(task, out, "--items", str(items)), monkeypatch) == 0
+    kept = (out / "one.json").read_text()
+    shutil.copytree(task / "one", tmp_path / "later/one")
+    asked = [word.replace(str(task / "one"), str(tmp_path / "later/one")) for word in words(task, out)]
+    assert call([*asked, "--items", str(items)], monkeypatch) == 2
+    assert f"one.json is of {task / 'one'}, not of {tmp_path / 'later/one'}" in capsys.readouterr().err
+    assert (out / "one.json").read_text() == kept and (out / "scores.md").exists()
+    (out / "one.json").write_text("[]")
+    assert call(words(task, out, "--items", str(items)), monkeypatch) == 2
+    assert "one.json is no result of slipform eval" in capsys.readouterr().err
+
+
+def test_shards_that_are_damaged_or_not_ours_are_said_at_once(task, tmp_path, monkeypatch, capsys) -> None:
+    rows = [("seen.jpg", None, None, Image.new("RGB", (40, 40)), Image.new("RGB", (40, 40)))]
+    batch = planted(tmp_path / "batch", rows)
+    asked = words(task, tmp_path, "--items", str(items_file(tmp_path / "mine")), "--trained", str(batch))
+    [shard] = batch.glob("*.tar")
+    shard.write_bytes(shard.read_bytes()[:-10])
+    assert call(asked, monkeypatch) == 2
+    assert f"{shard} is missing, or other than its manifest says" in capsys.readouterr().err
+    (batch / "manifest.jsonl").write_text('{"a": 1}')
+    assert call(asked, monkeypatch) == 2
+    assert "its manifest is none of slipform plant" in capsys.readouterr().err
+    assert not (tmp_path / "one.json").exists() and not list(tmp_path.glob("features/*"))
+
+
+def test_a_model_is_let_go_before_the_next_is_loaded(task, tmp_path) -> None:
+    loaded, alive = [], []
+
+    def load(name: str) -> Clip:
+        alive.append(sum(one() is not None for one in loaded))
+        clip = open_checkpoint(str(task / name))
+        loaded.append(weakref.ref(clip.model))
+        return clip
+
+    scored({name: partial(load, name) for name in ("one", "other")}, task, tmp_path)
+    assert alive == [0, 0]
+
+
+def test_evaluation_has_all_cores_and_the_others_share_them(monkeypatch) -> None:
+    for word, expected in (("eval", None), ("check", "1")):
+        monkeypatch.setattr(os, "environ", os.environ.copy())
+        os.environ.pop("OMP_NUM_THREADS", None)
+        call([word, "--nonsense"], monkeypatch)
+        assert os.environ.get("OMP_NUM_THREADS") == expected

@@ -7,6 +7,7 @@ import pytest
 import tiny_qwen
 import torch
 
+from slipform_core.mistakes import Mistake
 from slipform_core.rewriters.lexical import Fluency, fluency
 
 TEXTS = [
@@ -77,3 +78,9 @@ def test_a_text_begins_as_the_tokenizer_says_and_padding_may_be_unknown(folder, 
 
 def test_the_version_is_the_name_of_the_model(judge):
     assert judge.version == "tiny-qwen"
+
+
+def test_a_text_longer_than_the_model_reads_is_a_mistake(judge, monkeypatch):
+    monkeypatch.setattr(judge._model.config, "max_position_embeddings", 8)
+    with pytest.raises(Mistake, match=r"reads 8 tokens, and '.*a dog.*'\.\.\. has"):
+        judge.scores(["a dog", "a dog " * 20])

@@ -53,6 +53,13 @@ def test_words_that_are_alone_are_those_that_changed(own, other, expected):
     assert parts(own, other) == expected
 
 
+def test_in_long_captions_parts_that_trade_places_are_not_looked_for():
+    """It would take the cube of their words: minutes for these."""
+    words = [f"word{number}" for number in range(3000)]
+    own, other = (" ".join(each) for each in (words, words[::-1]))
+    assert len(alone(own, other)[0]) > 2900
+
+
 def test_of_parts_that_trade_places_those_are_alone():
     rng = np.random.default_rng(0)
     for _ in range(300):

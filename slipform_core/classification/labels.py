@@ -44,7 +44,7 @@ class LabelledSet:
 
     def training(self) -> Pairs:
         """The training pictures; Mistake where the set has none."""
-        if self.train is None:
+        if self.train is None or next(iter(self.train), None) is None:
             raise Mistake(f"{self.name} has no training pictures to probe with")
         return self.train
 

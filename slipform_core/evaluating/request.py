@@ -9,6 +9,7 @@ from dataclasses import asdict, dataclass, replace
 from functools import partial as bound
 from pathlib import Path
 
+from slipform_core import progress
 from slipform_core.benchmarks import READERS, Benchmark, own
 from slipform_core.classification import (
     PROBES,
@@ -20,12 +21,12 @@ from slipform_core.classification import (
     zero_shot,
 )
 from slipform_core.evaluating.runs import Asked, Task, evaluate_models, plain
-from slipform_core.evaluating.shown import remove_tables, write_tables
+from slipform_core.evaluating.shown import INDEX, remove_tables, write_tables
 from slipform_core.evaluation.blind import BLIND, language_model
 from slipform_core.mistakes import Mistake
 from slipform_core.models import check_checkpoint, open_checkpoint
-from slipform_core.results import Result
-from slipform_core.shards import read_manifest
+from slipform_core.results import Result, load
+from slipform_core.shards import intact, read_manifest
 
 
 @dataclass(frozen=True)
@@ -55,7 +56,7 @@ class Request:
 def names_of(models: Sequence[str]) -> list[str]:
     """What users said of models, as names of files, as long as it takes to tell them apart.
 
-    Mistake where a model is said twice.
+    None is called as a column of the tables. Mistake where a model is said twice.
     """
     if len(set(models)) < len(models):
         raise Mistake(f"a model is said twice: {', '.join(models)}")
@@ -65,7 +66,7 @@ def names_of(models: Sequence[str]) -> list[str]:
     ]
     for length in range(1, max(map(len, said)) + 1):
         names = [re.sub(r"[^\w.-]+", "-", "-".join(parts[-length:])).strip("-") for parts in said]
-        if len(set(names)) == len(names):
+        if len(set(names)) == len(names) and not {*names} & {*INDEX}:
             return names
     raise Mistake(f"models go by one name: {', '.join(models)}")
 
@@ -83,6 +84,7 @@ def run(request: Request, *, out: Path, command: str) -> list[Result]:
     if request.shots and not request.probe:
         raise Mistake("--shots is of --probe, which is not said")
     names = names_of(request.models)
+    _check_earlier(out, names, request.models)
     where = {"device": request.device, "precision": request.precision}
     notes = {
         name: check_checkpoint(model, **where) for name, model in zip(names, request.models, strict=True)
@@ -91,11 +93,10 @@ def run(request: Request, *, out: Path, command: str) -> list[Result]:
         for note in said:
             print(f"{name}: {note}", file=sys.stderr)
     for folder in request.trained:
-        if not read_manifest(folder):
-            raise Mistake(f"{folder} has no shards: --trained is a folder that slipform plant made")
+        _check_shards(folder)
     asked = _asked(request)
-    load = bound(open_checkpoint, **where)
-    models = {name: bound(load, model) for name, model in zip(names, request.models, strict=True)}
+    opened = bound(open_checkpoint, **where)
+    models = {name: bound(opened, model) for name, model in zip(names, request.models, strict=True)}
     config = plain(asdict(request)) | {"notes": notes}
     remove_tables(out)
     done: list[Result] = []
@@ -116,6 +117,31 @@ def _check_place(folder: Path) -> None:
             pass
     except OSError as error:
         raise Mistake(f"{folder} is no folder to write to: {error.strerror}") from None
+
+
+def _check_earlier(out: Path, names: Iterable[str], models: Iterable[str]) -> None:
+    """Mistake where the result of another model that goes by the same name would be replaced."""
+    for name, model in zip(names, models, strict=True):
+        path = out / f"{name}.json"
+        if path.exists():
+            try:
+                before = load(out, name).made["config"]["models"]
+            except (ValueError, TypeError, KeyError):
+                raise Mistake(f"{path} is no result of slipform eval: say another --out") from None
+            if model not in before:
+                raise Mistake(f"{path} is of {', '.join(before)}, not of {model}: say another --out")
+
+
+def _check_shards(folder: Path) -> None:
+    try:
+        shards = read_manifest(folder)
+    except (ValueError, TypeError) as error:
+        raise Mistake(f"{folder}: its manifest is none of slipform plant, {error}") from None
+    if not shards:
+        raise Mistake(f"{folder} has no shards: --trained is a folder that slipform plant made")
+    for shard in progress.bar(iterable=shards, desc="shards", unit="shard"):
+        if not intact(folder, shard):
+            raise Mistake(f"{folder / shard.name} is missing, or other than its manifest says")
 
 
 def _distinct(names: Iterable[str]) -> None:

@@ -109,6 +109,7 @@ def evaluate_models(
         classified = _classify(name, encoder, asked)
         asked = _readable(encoder, asked, narrow=asked.partial and base is None)
         values, found = _evaluate(name, encoder, asked, classified)
+        del encoder  # and its model, before the next is loaded
         if base:
             values["differences"] = {"to": next(iter(models))} | _differences(asked, found, base)
         base = base or found

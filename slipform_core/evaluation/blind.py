@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from slipform_core import progress
 from slipform_core.benchmarks.items import Benchmark, Items
 from slipform_core.metrics import clustered_stderr
+from slipform_core.mistakes import Mistake
 from slipform_core.records import Score
 
 Baseline = Callable[[Sequence[str]], Sequence[float]]
@@ -74,14 +75,14 @@ def blind(benchmark: Benchmark, baselines: Mapping[str, Baseline] = BLIND) -> li
 
     Each text is scored once. The metric is "i2t, shorter caption (words), strict", where a tie is wrong, or
     "…, ties at half", where it is worth what a draw among the equal ones would win. A picture's items are one
-    observation in the standard error. ValueError for a score that is NaN.
+    observation in the standard error. Mistake for a score that is NaN.
     """
     subsets = {key: items for key, items in benchmark.subsets.items() if items.rule in METRICS}
     scores: list[Score] = []
     for baseline, texts_to_scores in baselines.items() if subsets else ():
         values = np.asarray(texts_to_scores(benchmark.texts), dtype=np.float64)
         if np.isnan(values).any():
-            raise ValueError(f"{baseline} is NaN for {benchmark.texts[int(np.isnan(values).argmax())]!r}")
+            raise Mistake(f"{baseline} is NaN for {benchmark.texts[int(np.isnan(values).argmax())]!r}")
         parts: dict[str, list[tuple[Floats, NDArray]]] = {}
         for key, items in subsets.items():
             metric, won = METRICS[items.rule], credit(items, values)

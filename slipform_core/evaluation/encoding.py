@@ -3,6 +3,7 @@
 from collections import defaultdict, deque
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cached_property
 from operator import length_hint
@@ -17,8 +18,8 @@ from torch import Tensor
 from slipform_core import progress
 from slipform_core.benchmarks.items import Photo
 from slipform_core.evaluation.store import Store, key_of
-from slipform_core.evaluation.threads import READ, reading_threads
-from slipform_core.mistakes import BadPicture
+from slipform_core.evaluation.threads import in_parts, reading_threads
+from slipform_core.mistakes import BadPicture, Mistake
 from slipform_core.models import fingerprint
 from slipform_core.models.clip import Clip
 from slipform_core.sources import photographs
@@ -70,18 +71,28 @@ class Encoder:
 
     def texts(self, texts: Sequence[str]) -> np.ndarray:
         """Unit vectors (T, D) float32."""
-        keys = {text: key_of("text", text.encode(errors="surrogatepass")) for text in texts}
+        alike = self._alike(texts)
+        keys = {text: key_of("text", alike.get(text, text).encode(errors="surrogatepass")) for text in texts}
         named = {key: text for text, key in keys.items()}
         # Of like length together, so that few tokens are padding; the longest first, which needs most memory.
         missing = sorted(self._store.missing(named), key=lambda key: -len(named[key]))
         with progress.bar(desc="texts", unit="text", total=len(missing), disable=not missing) as bar:
             for part in chunked(missing, self.batch):
-                with torch.inference_mode():
+                with _asking():
                     features = self.clip.encode_text(self.clip.tokenize([named[key] for key in part]))
                 self.encoded["texts"] += len(part)
                 self._keep(part, features)
                 bar.update(len(part))
         return self._store.read([keys[text] for text in texts])
+
+    def _alike(self, texts: Sequence[str]) -> dict[str, str]:
+        """Of texts that the model cuts, the first with the same tokens: one vector, so that they tie."""
+        first: dict[bytes, str] = {}
+        return {
+            text: first.setdefault(row.numpy().tobytes(), text)
+            for part in chunked(self.cut(texts), self.batch)
+            for text, row in zip(part, self.clip.tokenize(part), strict=True)
+        }
 
     def cut(self, texts: Sequence[str]) -> list[str]:
         """The texts that have more tokens than the model reads; none of a tokenizer that refuses these."""
@@ -144,7 +155,7 @@ class Encoder:
     ) -> Iterator[New]:
         """What of the pictures the store lacks, each content once; adds the key of each picture to `keys`."""
         asked: set[bytes] = set()
-        for part in chunked(pictures, READ):
+        for part in in_parts(pictures):
             read = list(zip(part, pool.map(self._content, part), strict=True))
             bad.missing |= {shown.place: content for shown, content in read if isinstance(content, str)}
             found = [(shown, content) for shown, content in read if not isinstance(content, str)]
@@ -163,7 +174,7 @@ class Encoder:
     def _content(self, shown: Shown) -> Content | str:
         """What of a picture is to be encoded, or why there is nothing."""
         if isinstance(shown, Image):
-            picture = shown.convert("RGB")
+            picture = shown if shown.mode == "RGB" else shown.convert("RGB")
             return key_of(f"pixels {picture.size}", picture.tobytes()), picture
         if shown in self._known:
             return self._known[shown], None
@@ -190,7 +201,7 @@ class Encoder:
         if not keys:
             return
         stacked = torch.stack(pixels)
-        with torch.inference_mode():
+        with _asking():
             if projected:
                 units = self.clip.encode_pixels(stacked)
             else:
@@ -201,6 +212,15 @@ class Encoder:
 
     def _keep(self, keys: Sequence[bytes], features: Tensor) -> None:
         self._store.write(dict(zip(keys, features.float().cpu().numpy(), strict=True)))
+
+
+@contextmanager
+def _asking() -> Iterator[None]:
+    try:
+        with torch.inference_mode():
+            yield
+    except torch.OutOfMemoryError:
+        raise Mistake("the device has too little memory: say a smaller --batch-size") from None
 
 
 def _unprojected(key: bytes) -> bytes:

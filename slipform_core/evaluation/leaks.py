@@ -16,7 +16,7 @@ from PIL import Image
 from slipform_core import progress
 from slipform_core.benchmarks.items import Photo
 from slipform_core.evaluation.encoding import Shown
-from slipform_core.evaluation.threads import READ, reading_threads
+from slipform_core.evaluation.threads import in_parts, reading_threads
 from slipform_core.mistakes import BadPicture
 from slipform_core.shards import read_manifest, read_samples
 from slipform_core.sources import photographs
@@ -121,7 +121,7 @@ def _hashed(tested: Iterable[Shown]) -> tuple[list[str], Hashes, Counter[str]]:
         reading_threads() as pool,
         progress.bar(desc="leaks", unit="picture", total=length_hint(tested) or None) as bar,
     ):
-        for part in chunked(_once(tested), READ):
+        for part in in_parts(_once(tested), lambda named: named[1]):
             for (name, _), both in zip(part, pool.map(_both_hashes, part), strict=True):
                 if isinstance(both, str):
                     unread[both] += 1

@@ -26,6 +26,7 @@ BANDS = (1.0, 2.0, 3.0, 4.0, 4.5, 5.0)  # of c: our choice, made before any resu
 DIGITS = 6  # of a mean c
 FEWEST = 20  # items, and pictures, that a trend is estimated from: our choice
 DRAWS = 1000
+LONGEST = 100  # words
 OTHER = {"choice": 1, "pairs": 1, "winoground": 1, "scpp": 2}  # the caption that the own one is compared with
 ROLE_OF_SUBSET = {"_obj": "object", "_att": "attribute", "_rel": "relation"}
 
@@ -122,8 +123,11 @@ def _unmatched(one: list[str], two: list[str]) -> tuple[list[int], list[int]]:
 
 
 def _exchanged(one: list[str], two: list[str]) -> tuple[list[int], list[int]] | None:
-    """The places of the parts A and B, where one is "…A…B…" and two "…B…A…"; the shortest such parts."""
-    if len(one) != len(two) or sorted(one) != sorted(two) or one == two:
+    """The places of the parts A and B, where one is "…A…B…" and two "…B…A…"; the shortest such parts.
+
+    Not looked for in longer captions than CLIP reads: it takes the cube of their words.
+    """
+    if len(one) > LONGEST or len(one) != len(two) or sorted(one) != sorted(two) or one == two:
         return None
     differ = [k for k, pair in enumerate(zip(one, two, strict=True)) if pair[0] != pair[1]]
     start, end = differ[0], differ[-1] + 1

@@ -6,6 +6,7 @@ from pathlib import Path
 import torch
 
 from slipform_core import hub
+from slipform_core.mistakes import Mistake
 
 BATCH = 32
 
@@ -32,11 +33,16 @@ class Fluency:
 
     @torch.inference_mode()
     def scores(self, texts: Sequence[str]) -> list[float]:
-        """The log probability of each text, its first token given what begins a text."""
+        """The log probability of each text, its first token given what begins a text; Mistake if too long."""
         found = []
         for start in range(0, len(texts), BATCH):
             part = [self._begin + text for text in texts[start : start + BATCH]]
             batch = self._tokenizer(part, return_tensors="pt", padding=True, padding_side="right")
+            width = batch["input_ids"].shape[1]
+            longest = getattr(self._model.config, "max_position_embeddings", width)
+            if width > longest:
+                cut = max(part, key=len)[:60]
+                raise Mistake(f"{self.version} reads {longest} tokens, and {cut!r}... has {width}")
             batch = batch.to(self._model.device)
             logits = self._model(**batch).logits[:, :-1].float().log_softmax(-1)
             targets, real = batch["input_ids"][:, 1:], batch["attention_mask"][:, 1:]
