@@ -624,6 +624,10 @@ def test_a_set_is_looked_at_once_and_one_without_training_is_no_probe(
     (tmp_path / "bare/test").symlink_to(flowers / "test")
     assert call(words(task, tmp_path / "out", "--probe", str(tmp_path / "bare")), monkeypatch) == 2
     assert "bare has no training pictures to probe with" in capsys.readouterr().err
+    (tmp_path / "bare/train/rose/deeper").mkdir(parents=True)
+    shutil.copy(flowers / "train/rose/3.png", tmp_path / "bare/train/rose/deeper")
+    assert call(words(task, tmp_path / "out", "--probe", str(tmp_path / "bare")), monkeypatch) == 2
+    assert "bare has no training pictures to probe with" in capsys.readouterr().err
     assert not list((tmp_path / "out").glob("*.sqlite"))
 
 
