@@ -226,7 +226,7 @@ def evaluate(
     precision: Annotated[str, typer.Option(help="float32, bfloat16, float16: of the model.")] = "float32",
     batch_size: Annotated[int, typer.Option(min=1, help="Pictures or texts at a time.")] = 64,
     partial: Annotated[
-        bool, typer.Option("--partial", help="Score what is there of benchmarks, and say so.")
+        bool, typer.Option("--partial", help="Score what benchmarks have, and say so.")
     ] = False,
 ) -> None:
     """Score any CLIP on benchmarks: strictly, with intervals, each picture and text encoded once.
