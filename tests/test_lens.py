@@ -234,14 +234,14 @@ def test_items_that_come_again_make_nothing_surer():
 @pytest.mark.parametrize(
     ("right", "c", "clusters", "reason"),
     [
-        (np.arange(19) % 2, np.arange(19) / 5 + 1, np.arange(19), "20 of both are needed: items 19, pictures 19"),
-        (np.arange(90) % 2, np.arange(90) / 30 + 1, np.arange(90) % 7, "items 90, pictures 7"),
+        (np.arange(19) % 2, np.arange(19) / 5 + 1, np.arange(19), "too few: items 19, pictures 19; 20 of both"),
+        (np.arange(90) % 2, np.arange(90) / 30 + 1, np.arange(90) % 7, "too few: items 90, pictures 7"),
         (np.ones(30), np.arange(30) / 10 + 1, np.arange(30), "all 30 items are right"),
         (np.zeros(30), np.arange(30) / 10 + 1, np.arange(30), "all 30 items are wrong"),
         (np.arange(30) % 2, np.full(30, 4.5), np.arange(30), "c is 4.5 in all 30 items"),
         (np.arange(30) > 9, np.arange(30) / 10 + 1, np.arange(30), "c parts the right items from the wrong"),
         (np.arange(30) < 9, np.arange(30) / 10 + 1, np.arange(30), "c parts the right items from the wrong"),
-        (np.zeros(0), np.zeros(0), np.zeros(0, dtype=int), "items 0, pictures 0"),
+        (np.zeros(0), np.zeros(0), np.zeros(0, dtype=int), "too few: items 0, pictures 0"),
     ],
 )  # fmt: skip
 def test_what_cannot_be_estimated_says_why(right, c, clusters, reason):

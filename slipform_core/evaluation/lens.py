@@ -250,7 +250,7 @@ def trend(right: NDArray[np.bool_], c: Floats, clusters: NDArray, *, seed: int =
 def _obstacle(right: NDArray[np.bool_], c: Floats, pictures: int) -> str:
     """Why a regression of these outcomes has no estimate; "" where it has one."""
     if len(right) < FEWEST or pictures < FEWEST:
-        return f"too few, {FEWEST} of both are needed: items {len(right)}, pictures {pictures}"
+        return f"too few: items {len(right)}, pictures {pictures}; {FEWEST} of both are needed"
     if right.all() or not right.any():
         return f"all {len(right)} items are {'right' if right.all() else 'wrong'}"
     if len(np.unique(c)) < 2:
