@@ -234,7 +234,7 @@ def test_items_that_come_again_make_nothing_surer():
 @pytest.mark.parametrize(
     ("right", "c", "clusters", "reason"),
     [
-        (np.arange(19) % 2, np.arange(19) / 5 + 1, np.arange(19), "too few: items 19, pictures 19; 20 of both"),
+        (np.arange(19) % 2, np.arange(19) / 5 + 1, np.arange(19), "too few: items 19, pictures 19; 20"),
         (np.arange(90) % 2, np.arange(90) / 30 + 1, np.arange(90) % 7, "too few: items 90, pictures 7"),
         (np.ones(30), np.arange(30) / 10 + 1, np.arange(30), "all 30 items are right"),
         (np.zeros(30), np.arange(30) / 10 + 1, np.arange(30), "all 30 items are wrong"),
